@@ -1,0 +1,4 @@
+//! skeleton
+pub mod model;
+pub mod tools;
+pub mod state;

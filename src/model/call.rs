@@ -1,0 +1,176 @@
+//! Tool calls and their canonical form.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+/// Arguments by name, as the student wrote them.
+pub type Arguments = Map<String, Json>;
+
+/// Name of a tool, exactly as the inventory spells it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ToolName(Arc<str>);
+
+impl ToolName {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for ToolName {
+    fn from(name: &str) -> Self {
+        Self(Arc::from(name))
+    }
+}
+
+impl Borrow<str> for ToolName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Identifier by which a result finds its call.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallId(Arc<str>);
+
+impl CallId {
+    /// The identifier as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for CallId {
+    fn from(id: &str) -> Self {
+        Self(Arc::from(id))
+    }
+}
+
+/// One proposed or executed call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// Identifier given by the student or by the harness.
+    pub id: CallId,
+    /// The tool.
+    pub tool: ToolName,
+    /// Its arguments.
+    pub arguments: Arguments,
+}
+
+impl ToolCall {
+    /// A call of the harness itself: the identifier is set when it is placed into a draft.
+    pub fn new(tool: &str, arguments: Arguments) -> Self {
+        Self { id: CallId::from(""), tool: tool.into(), arguments }
+    }
+
+    /// What makes two calls the same call.
+    pub fn key(&self) -> CallKey {
+        CallKey(format!("{}({})", self.tool, canonical(&Json::Object(self.arguments.clone()))))
+    }
+}
+
+impl fmt::Display for ToolCall {
+    /// `open_close_window(percentage: 0, window: "DRIVER")`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.tool)?;
+        for (i, (name, value)) in self.arguments.iter().enumerate() {
+            if i > 0 {
+                f.write_str(", ")?;
+            }
+            write!(f, "{name}: {}", canonical(value))?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// A call in canonical form: key order, spacing and `1` against `1.0` make no difference.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallKey(String);
+
+impl CallKey {
+    /// The canonical text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Canonical JSON text: sorted keys, no spaces, whole numbers as integers.
+pub fn canonical(json: &Json) -> String {
+    let mut out = String::new();
+    write_canonical(json, &mut out);
+    out
+}
+
+fn write_canonical(json: &Json, out: &mut String) {
+    match json {
+        Json::Number(n) => out.push_str(&number(n).to_string()),
+        Json::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write_canonical(item, out);
+            }
+            out.push(']');
+        }
+        Json::Object(map) => {
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort_unstable();
+            out.push('{');
+            for (i, key) in keys.into_iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                out.push_str(&Json::String(key.clone()).to_string());
+                out.push(':');
+                if let Some(value) = map.get(key) {
+                    write_canonical(value, out);
+                }
+            }
+            out.push('}');
+        }
+        plain => out.push_str(&plain.to_string()),
+    }
+}
+
+/// A number in the form that reports use: whole numbers as integers.
+pub fn number(n: &serde_json::Number) -> serde_json::Number {
+    match n.as_f64() {
+        Some(f) if n.as_i64().is_none() && f.fract() == 0.0 && f.abs() < 9_007_199_254_740_992.0 => {
+            (f as i64).into()
+        }
+        _ => n.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(arguments: Json) -> ToolCall {
+        let Json::Object(arguments) = arguments else { panic!("an object") };
+        ToolCall::new("open_close_window", arguments)
+    }
+
+    #[test]
+    fn key_order_spacing_and_float_form_do_not_make_another_call() {
+        let a = call(json!({"window": "DRIVER", "percentage": 10}));
+        let b = call(json!({"percentage": 10.0, "window": "DRIVER"}));
+        assert_eq!(a.key(), b.key());
+        assert_ne!(a.key(), call(json!({"window": "DRIVER", "percentage": 11})).key());
+    }
+}

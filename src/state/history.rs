@@ -1,0 +1,229 @@
+//! The conversation so far.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::{EffectModel, Identifiers, Now, ObservationField, Origin, Side, World};
+use crate::model::{CallId, CallKey, ToolCall, Value, canonical};
+use crate::tools::{Inventory, Removed, ToolIx};
+
+/// Position of a call in its history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallRef(pub u32);
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// No result yet.
+    Pending,
+    /// It succeeded with this payload.
+    Done(Arc<Json>),
+    /// It failed; why, as the tool says.
+    Failed(Arc<str>),
+    /// Nobody can tell: no answer in time, or a reading that does not confirm it.
+    Unknown(Arc<str>),
+}
+
+/// One call that was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastCall {
+    /// The call.
+    pub call: ToolCall,
+    /// Its canonical form.
+    pub key: CallKey,
+    /// The tool, when the inventory has it.
+    pub tool: Option<ToolIx>,
+    /// The message that asked for it, counted from 0, system message included.
+    pub step: usize,
+    /// How many times the driver had spoken before it.
+    pub turn: u32,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// When the result arrived, as time since boot; recorded conversations have no clock.
+    pub at: Option<Duration>,
+}
+
+impl PastCall {
+    /// Whether it succeeded.
+    pub fn succeeded(&self) -> bool {
+        matches!(self.outcome, Outcome::Done(_))
+    }
+
+    /// The payload of a success.
+    pub fn payload(&self) -> Option<&Json> {
+        match &self.outcome {
+            Outcome::Done(json) => Some(json),
+            _ => None,
+        }
+    }
+}
+
+/// Something that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Utterance {
+    /// The words.
+    pub text: Arc<str>,
+    /// The message, counted from 0, system message included.
+    pub step: usize,
+    /// How many calls had been made before it.
+    pub calls: u32,
+}
+
+/// Everything known from the conversation so far.
+#[derive(Debug, Clone)]
+pub struct History {
+    pub(super) calls: Vec<PastCall>,
+    pub(super) by_id: HashMap<CallId, CallRef>,
+    pub(super) latest: HashMap<ToolIx, Vec<CallRef>>,
+    pub(super) driver: Vec<Utterance>,
+    pub(super) spoken: Vec<Utterance>,
+    pub(super) system: Arc<str>,
+    pub(super) identifiers: Identifiers,
+    pub(super) world: World,
+    pub(super) now: Now,
+    pub(super) removed: Removed,
+    pub(super) side: Side,
+    pub(super) steps: usize,
+}
+
+impl History {
+    /// An empty conversation with a car of which nothing is known.
+    pub fn new(model: &EffectModel) -> Self {
+        Self {
+            calls: Vec::new(),
+            by_id: HashMap::new(),
+            latest: HashMap::new(),
+            driver: Vec::new(),
+            spoken: Vec::new(),
+            system: Arc::from(""),
+            identifiers: Identifiers::default(),
+            world: World::new(model),
+            now: Now::default(),
+            removed: Removed::default(),
+            side: model.driver_side,
+            steps: 0,
+        }
+    }
+
+    /// Names what this car or session lacks of the inventory.
+    pub fn set_removed(&mut self, removed: Removed) {
+        self.removed = removed;
+    }
+
+    /// Sets place and time, where the service knows them itself.
+    pub fn set_now(&mut self, now: Now) {
+        self.now = now;
+    }
+
+    /// Sets the side the driver sits on.
+    pub fn set_side(&mut self, side: Side) {
+        self.side = side;
+    }
+
+    /// The car as it is known now.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Place and time.
+    pub fn now(&self) -> &Now {
+        &self.now
+    }
+
+    /// What is removed from the inventory.
+    pub fn removed(&self) -> &Removed {
+        &self.removed
+    }
+
+    /// Which side the driver sits on.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// Words seen in results, the system message and the driver's speech.
+    pub fn identifiers(&self) -> &Identifiers {
+        &self.identifiers
+    }
+
+    /// All calls in order.
+    pub fn calls(&self) -> &[PastCall] {
+        &self.calls
+    }
+
+    /// One call.
+    pub fn call(&self, call: CallRef) -> Option<&PastCall> {
+        self.calls.get(call.0 as usize)
+    }
+
+    /// Everything the driver said, in order.
+    pub fn driver(&self) -> &[Utterance] {
+        &self.driver
+    }
+
+    /// Everything that was said to the driver, in order.
+    pub fn spoken(&self) -> &[Utterance] {
+        &self.spoken
+    }
+
+    /// The system message.
+    pub fn system(&self) -> &str {
+        &self.system
+    }
+
+    /// How many messages were taken in: the index that the next one will have.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// How many times the driver has spoken.
+    pub fn turn(&self) -> u32 {
+        u32::try_from(self.driver.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Calls of a tool, oldest first.
+    pub fn calls_of(&self, tool: ToolIx) -> impl DoubleEndedIterator<Item = (CallRef, &PastCall)> {
+        self.latest.get(&tool).into_iter().flatten().filter_map(|r| Some((*r, self.call(*r)?)))
+    }
+
+    /// The latest successful call of a tool whose arguments agree with a template; arguments that
+    /// the template leaves out are ignored (design §3: another city's weather settles nothing).
+    pub fn answer(&self, tool: ToolIx, template: Option<&crate::model::Arguments>) -> Option<(CallRef, &PastCall)> {
+        self.calls_of(tool).rev().find(|(_, past)| {
+            past.succeeded()
+                && template.is_none_or(|wanted| {
+                    wanted.iter().all(|(name, value)| {
+                        past.call.arguments.get(name).is_some_and(|given| canonical(given) == canonical(value))
+                    })
+                })
+        })
+    }
+
+    /// The value of an observation's field in the latest result that answers it.
+    pub fn observed(&self, tool: ToolIx, template: Option<&crate::model::Arguments>, field: &ObservationField) -> Value {
+        self.answer(tool, template).and_then(|(_, past)| past.payload()).map_or(Value::Unknown, |p| field.value(p))
+    }
+
+    /// Earlier successful writes of ours that still determine some field: those whose value no
+    /// later call or reading has replaced. Bounded by the size of the car, not of the conversation.
+    pub fn standing(&self) -> Vec<CallRef> {
+        let mut calls: Vec<CallRef> = self
+            .world
+            .cells()
+            .filter_map(|(_, cell)| match cell.origin {
+                Origin::Written(call) => Some(call),
+                _ => None,
+            })
+            .collect();
+        calls.sort_unstable();
+        calls.dedup();
+        calls
+    }
+
+    /// The inventory position of a tool name.
+    pub(super) fn position(inventory: &Inventory, call: &ToolCall) -> Option<ToolIx> {
+        inventory.position(call.tool.as_str())
+    }
+}

@@ -1,0 +1,151 @@
+//! Taking in messages, one by one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::observe::Reading;
+use super::{CallRef, EffectModel, History, Origin, Outcome, PastCall, Utterance};
+use crate::model::{CallId, Conversation, Draft, DraftError, Limits, Message, Role, ToolCall, Value};
+use crate::tools::{Inventory, Kind};
+
+/// Why a message cannot be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// An assistant message breaks a cap.
+    #[error("message {step}: {source}")]
+    Message {
+        /// Its index, counted from 0.
+        step: usize,
+        /// Which cap.
+        source: DraftError,
+    },
+    /// A result without a call.
+    #[error("message {step} is the result of call `{id}`, which nobody made; a result must follow its call")]
+    NoCall {
+        /// Its index, counted from 0.
+        step: usize,
+        /// The identifier.
+        id: String,
+    },
+}
+
+impl History {
+    /// Takes in a whole recorded conversation.
+    ///
+    /// # Errors
+    /// [`IngestError`] with the message that is wrong.
+    pub fn read(&mut self, model: &EffectModel, inventory: &Inventory, conversation: &Conversation, limits: &Limits) -> Result<(), IngestError> {
+        conversation.messages.iter().try_for_each(|m| self.push(model, inventory, m, limits))
+    }
+
+    /// Takes in one message.
+    ///
+    /// # Errors
+    /// [`IngestError`]; the message is then not taken in.
+    pub fn push(&mut self, model: &EffectModel, inventory: &Inventory, message: &Message, limits: &Limits) -> Result<(), IngestError> {
+        let text = message.content.as_deref().unwrap_or_default();
+        match message.role {
+            Role::System => self.set_system(model, text),
+            Role::User => self.heard(text),
+            Role::Assistant => {
+                let step = self.steps;
+                let draft = Draft::from_message(message, limits).map_err(|source| IngestError::Message { step, source })?;
+                for call in draft.calls {
+                    self.called(inventory, call);
+                }
+                if let Some(text) = draft.reply.filter(|_| message.tool_calls.is_empty()) {
+                    self.said(&text);
+                }
+            }
+            Role::Tool => {
+                let id = message.tool_call_id.as_deref().unwrap_or_default();
+                let call = self.by_id.get(&CallId::from(id)).copied();
+                let Some(call) = call else { return Err(IngestError::NoCall { step: self.steps, id: id.to_owned() }) };
+                let reading = model.result.read(text);
+                let outcome = match reading {
+                    Reading::Success(payload) => Outcome::Done(Arc::new(payload)),
+                    Reading::Failure(why) => Outcome::Failed(why.into()),
+                };
+                self.settle(model, inventory, call, outcome, None);
+            }
+        }
+        self.steps += 1;
+        Ok(())
+    }
+
+    /// Ends a message that was taken in piece by piece (live sessions).
+    pub fn end_step(&mut self) {
+        self.steps += 1;
+    }
+
+    /// Takes in the system message: policy text, place and time.
+    pub fn set_system(&mut self, model: &EffectModel, text: &str) {
+        self.system = text.into();
+        self.now.read(&model.now, text);
+        self.identifiers.read_text(text);
+        let assigned: Vec<Json> = model.now.fields.iter().filter_map(|(_, name, _)| super::now::assignment(text, name)).collect();
+        assigned.iter().for_each(|json| self.identifiers.observe(json, None, ""));
+    }
+
+    /// Takes in what the driver said.
+    pub fn heard(&mut self, text: &str) {
+        self.identifiers.read_text(text);
+        let utterance = self.utterance(text);
+        self.driver.push(utterance);
+    }
+
+    /// Takes in what was said to the driver.
+    pub fn said(&mut self, text: &str) {
+        let utterance = self.utterance(text);
+        self.spoken.push(utterance);
+    }
+
+    fn utterance(&self, text: &str) -> Utterance {
+        Utterance { text: text.into(), step: self.steps, calls: u32::try_from(self.calls.len()).unwrap_or(u32::MAX) }
+    }
+
+    /// Takes in a call that was made; its result follows by [`History::settle`].
+    pub fn called(&mut self, inventory: &Inventory, call: ToolCall) -> CallRef {
+        let reference = CallRef(u32::try_from(self.calls.len()).unwrap_or(u32::MAX));
+        let tool = Self::position(inventory, &call);
+        self.by_id.insert(call.id.clone(), reference);
+        if let Some(tool) = tool {
+            self.latest.entry(tool).or_default().push(reference);
+        }
+        let key = call.key();
+        self.calls.push(PastCall { call, key, tool, step: self.steps, turn: self.turn(), outcome: Outcome::Pending, at: None });
+        reference
+    }
+
+    /// Takes in what became of a call. Results are matched by call id and take effect in the order
+    /// of their arrival. A success is applied and then read: what it returns is an observation. A
+    /// write that failed or that nobody can vouch for makes its fields unknown (design §4).
+    pub fn settle(&mut self, model: &EffectModel, inventory: &Inventory, call: CallRef, outcome: Outcome, at: Option<Duration>) {
+        let Some(past) = self.calls.get_mut(call.0 as usize) else { return };
+        past.outcome = outcome.clone();
+        past.at = at;
+        let Some(tool) = past.tool else { return };
+        let writes = inventory.at(tool).is_some_and(|t| t.kind == Kind::Write);
+        let arguments = past.call.arguments.clone();
+        match outcome {
+            Outcome::Done(payload) => {
+                if writes {
+                    self.world.apply(model, tool, &arguments, self.side, Origin::Written(call));
+                }
+                self.world.observe(model, tool, &payload, call);
+                self.identifiers.observe(&payload, Some(call), "");
+            }
+            Outcome::Failed(_) | Outcome::Unknown(_) if writes => {
+                self.world.lose(model, tool, &arguments, self.side, Origin::Lost(call));
+            }
+            Outcome::Failed(_) | Outcome::Unknown(_) | Outcome::Pending => {}
+        }
+    }
+
+    /// Takes in a value that the vehicle reports by itself (a subscription), not through a call.
+    pub fn reported(&mut self, cell: super::CellIx, value: Value) {
+        self.world.set(cell, value, Origin::Never);
+    }
+}

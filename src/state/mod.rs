@@ -1,0 +1,26 @@
+//! What is known of the car and of the conversation.
+//!
+//! [`EffectModel`] says what tools read and write, [`History`] takes in messages one by one and
+//! keeps the [`World`] up to date, [`World::apply`] projects a draft. Taking in a message costs the
+//! same at the first and at the thousandth one, so a long drive is not a slow one.
+
+mod apply;
+mod effects;
+mod history;
+mod identifiers;
+mod ingest;
+mod now;
+mod observe;
+mod world;
+
+pub use apply::Written;
+pub use effects::{
+    Also, AttrIx, AttrType, Attribute, Condition, EffectModel, Entity, EntityIx, GroupIx, ItemArgument, ItemRef,
+    Literal, NowPaths, Observation, ObservationField, ResultShape, Roles, Set, SetFrom, Side, ToolEffect,
+};
+pub use history::{CallRef, History, Outcome, PastCall, Utterance};
+pub use identifiers::{Identifiers, Seen};
+pub use ingest::IngestError;
+pub use now::{Now, NowField};
+pub use observe::select;
+pub use world::{Cell, CellIx, Origin, World};

@@ -1,0 +1,95 @@
+//! What a result tells about the car.
+
+use serde_json::Value as Json;
+
+use super::{AttrType, Attribute, CallRef, EffectModel, Origin, ResultShape, World};
+use crate::model::Value;
+use crate::tools::ToolIx;
+
+/// What a result text means.
+pub(super) enum Reading {
+    /// It succeeded with this payload.
+    Success(Json),
+    /// It failed; why, as the tool says.
+    Failure(String),
+}
+
+impl ResultShape {
+    /// Reads a result text.
+    pub(super) fn read(&self, text: &str) -> Reading {
+        if self.errors.iter().any(|prefix| text.trim_start().starts_with(prefix.as_str())) {
+            return Reading::Failure(text.trim().to_owned());
+        }
+        let Ok(json) = serde_json::from_str::<Json>(text) else {
+            // Tools of the planning kind answer in prose or not at all.
+            return Reading::Success(Json::String(text.to_owned()));
+        };
+        if let Some((field, wanted)) = &self.success {
+            match json.get(field).and_then(Json::as_str) {
+                Some(word) if word == wanted => {}
+                Some(_) => return Reading::Failure(text.to_owned()),
+                // A result without the mark cannot claim success, unless it is no object at all.
+                None if json.is_object() => return Reading::Failure(format!("the result has no `{field}`: {text}")),
+                None => {}
+            }
+        }
+        let payload = self.payload.as_ref().and_then(|member| json.get(member)).cloned();
+        Reading::Success(payload.unwrap_or(json))
+    }
+}
+
+impl World {
+    /// Takes in the result of a successful call: every field of the model that it carries.
+    ///
+    /// Fields that this tool reads and that the result leaves out become unknown: a result that has
+    /// lost a field (a removed one) must not leave an older value standing as if it were fresh.
+    pub(super) fn observe(&mut self, model: &EffectModel, tool: ToolIx, payload: &Json, call: CallRef) {
+        for (_, attribute) in model.attributes() {
+            let pattern = if attribute.read == Some(tool) {
+                attribute.field.as_str()
+            } else if let Some(also) = attribute.also.iter().find(|a| a.tool == tool) {
+                also.field.as_str()
+            } else {
+                continue;
+            };
+            let Some(entity) = model.entity(attribute.entity) else { continue };
+            for (item, index) in entity.items.iter().zip(0_u16..) {
+                let cell = super::CellIx(attribute.base.0.saturating_add(index));
+                let json = if pattern.contains('*') {
+                    select(payload, &pattern.replacen('*', item, 1))
+                } else {
+                    select(payload, pattern)
+                };
+                let value = json.map_or(Value::Unknown, |json| read(attribute, json));
+                if value.is_known() || attribute.read == Some(tool) {
+                    self.set(cell, value, Origin::Observed(call));
+                }
+            }
+        }
+    }
+}
+
+fn read(attribute: &Attribute, json: &Json) -> Value {
+    let value = Value::from_json(json, attribute.resolution);
+    match (&attribute.kind, &value) {
+        (AttrType::Bool, Value::Bool(_))
+        | (AttrType::Int, Value::Int(_))
+        | (AttrType::Word | AttrType::Parts(_), Value::Str(_))
+        | (AttrType::List, Value::List(_)) => value,
+        // A reading of another type than declared is no knowledge.
+        _ => Value::Unknown,
+    }
+}
+
+/// Walks a dotted path into a result. Where a member's own name has dots, the whole name is tried first.
+pub fn select<'a>(json: &'a Json, path: &str) -> Option<&'a Json> {
+    json.get(path).or_else(|| path.split('.').try_fold(json, |at, key| at.get(key)))
+}
+
+impl super::ObservationField {
+    /// The field's value in a payload.
+    pub fn value(&self, payload: &Json) -> Value {
+        select(payload, &self.field).map_or(Value::Unknown, |json| Value::from_json(json, self.resolution))
+    }
+}
+

@@ -1,0 +1,67 @@
+//! The observed and projected state of the car.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CallRef, EffectModel};
+use crate::model::Value;
+
+/// Position of one field of one item in a world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CellIx(pub u16);
+
+/// Where a value comes from: the provenance of evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// Nothing ever said anything about it.
+    #[default]
+    Never,
+    /// A result reported it.
+    Observed(CallRef),
+    /// A successful write of ours set it.
+    Written(CallRef),
+    /// A write that failed, or whose effect cannot be told, may have changed it.
+    Lost(CallRef),
+    /// A call of the draft, by position, would set it.
+    Draft(u16),
+}
+
+/// One field: its value and where that comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// The value.
+    pub value: Value,
+    /// Its origin.
+    pub origin: Origin,
+}
+
+/// All fields of a car. Cheap to clone: a draft is judged on a copy.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct World {
+    cells: Vec<Cell>,
+}
+
+impl World {
+    /// A car of which nothing is known.
+    pub fn new(model: &EffectModel) -> Self {
+        Self { cells: vec![Cell::default(); usize::from(model.cells)] }
+    }
+
+    /// One field. A position outside the model is unknown.
+    pub fn get(&self, cell: CellIx) -> &Cell {
+        static NOTHING: Cell = Cell { value: Value::Unknown, origin: Origin::Never };
+        self.cells.get(usize::from(cell.0)).unwrap_or(&NOTHING)
+    }
+
+    /// Sets one field.
+    pub fn set(&mut self, cell: CellIx, value: Value, origin: Origin) {
+        if let Some(slot) = self.cells.get_mut(usize::from(cell.0)) {
+            *slot = Cell { value, origin };
+        }
+    }
+
+    /// All fields with their positions.
+    pub fn cells(&self) -> impl Iterator<Item = (CellIx, &Cell)> {
+        (0_u16..).map(CellIx).zip(&self.cells)
+    }
+}

@@ -1,0 +1,15 @@
+//! The tool inventory: what the student may call, and what of it is missing today.
+//!
+//! Imported from MCP `tools/list` or OpenAI function JSON. A tool, parameter or result field that
+//! the inventory once had and a session does not is *removed*; a name that never existed is
+//! *unknown*. The two need different sentences, so they are different facts.
+
+mod check;
+mod import;
+mod inventory;
+mod removed;
+
+pub use check::{ArgumentFault, FaultKind};
+pub use import::{ImportError, ImportedTool, import};
+pub use inventory::{Inventory, Kind, Param, ParamType, Tool, ToolIx};
+pub use removed::Removed;
