@@ -1,0 +1,132 @@
+//! The student: whoever drafts. It may only propose (paper 1, §2.1).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::model::{Draft, Finding, Message};
+use crate::tools::{Inventory, Removed};
+
+/// What a student is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Prompt<'a> {
+    /// Every tool of the policy.
+    pub inventory: &'a Inventory,
+    /// What this car lacks of it.
+    pub removed: &'a Removed,
+    /// The conversation so far, system message first.
+    pub conversation: &'a [Message],
+    /// The draft that was objected to and why, when this is a revision.
+    pub objection: Option<Objection<'a>>,
+    /// Whether only a spoken reply is wanted (the calls of this turn are done).
+    pub reply_only: bool,
+    /// Sampling temperature; 0 is greedy.
+    pub temperature: f32,
+    /// Seed, so that a vote differs from the next and a run can be repeated.
+    pub seed: u32,
+    /// Tokens that may be generated.
+    pub max_tokens: u32,
+    /// Set from outside to stop.
+    pub cancel: &'a Cancel,
+}
+
+/// Why the last draft was not cleared.
+#[derive(Debug, Clone, Copy)]
+pub struct Objection<'a> {
+    /// That draft.
+    pub draft: &'a Draft,
+    /// What stands against it.
+    pub findings: &'a [Finding],
+}
+
+/// What a student answered and what it cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The draft.
+    pub draft: Draft,
+    /// Cost.
+    pub usage: Usage,
+}
+
+/// Cost of one model call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the prompt that were computed (a restored prefix costs nothing).
+    pub prompt_tokens: u32,
+    /// Tokens generated.
+    pub generated_tokens: u32,
+    /// Wall time.
+    pub wall: Duration,
+}
+
+/// A flag that stops a model call from another thread.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks the call to stop.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Why there is no draft.
+#[derive(Debug, thiserror::Error)]
+pub enum StudentError {
+    /// The model file is missing or is no model.
+    #[error("the model `{path}` cannot be loaded: {why}")]
+    Model {
+        /// Its path.
+        path: String,
+        /// What is wrong and what to do.
+        why: String,
+    },
+    /// The prompt does not fit.
+    #[error("the conversation takes {found} tokens, more than the {limit} of the model's context; start a new session")]
+    Context {
+        /// Tokens found.
+        found: usize,
+        /// The cap.
+        limit: usize,
+    },
+    /// It never stopped.
+    #[error("the model wrote {0} tokens without finishing its draft; nothing of it is used")]
+    Endless(u32),
+    /// The answer is no draft.
+    #[error("the model's answer is not a draft: {0}")]
+    Unreadable(String),
+    /// The server cannot be reached or refused.
+    #[error("the model server gave no answer: {0}")]
+    Remote(String),
+    /// The script is used up.
+    #[error("the script has no draft left after {0}; add one to the file")]
+    ScriptEnd(usize),
+    /// The script cannot be read.
+    #[error("the script `{path}` cannot be read: {why}")]
+    Script {
+        /// Its path.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The turn was cancelled.
+    #[error("the turn was cancelled while the model was drafting")]
+    Cancelled,
+}
+
+/// Whoever drafts.
+pub trait Student: Send {
+    /// One draft.
+    ///
+    /// # Errors
+    /// [`StudentError`]; nothing is executed then.
+    fn draft(&mut self, prompt: &Prompt<'_>) -> Result<Answer, StudentError>;
+
+    /// Name for journals and progress: `llama:gemma-3-270m`, `scripted`, `remote:name`.
+    fn name(&self) -> &str;
+}
