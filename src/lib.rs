@@ -1,6 +1,10 @@
 //! skeleton
-pub mod model;
-pub mod tools;
-pub mod state;
 pub mod critic;
+pub mod gates;
+pub mod model;
+pub mod obligations;
+pub mod policy;
+pub mod state;
 pub mod student;
+pub mod tools;
+pub mod vehicle;

@@ -59,7 +59,11 @@ pub fn rule(judge: &mut dyn Judge, case: &Case<'_>) -> Result<Vec<Ruling>, Judge
     }
     let rulings = judge.judge(case)?;
     if rulings.len() != case.candidates.len() {
-        return Err(JudgeError::Unreadable(format!("{} rulings for {} candidates", rulings.len(), case.candidates.len())));
+        return Err(JudgeError::Unreadable(format!(
+            "{} rulings for {} candidates",
+            rulings.len(),
+            case.candidates.len()
+        )));
     }
     Ok(rulings)
 }

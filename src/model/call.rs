@@ -149,9 +149,7 @@ fn write_canonical(json: &Json, out: &mut String) {
 /// A number in the form that reports use: whole numbers as integers.
 pub fn number(n: &serde_json::Number) -> serde_json::Number {
     match n.as_f64() {
-        Some(f) if n.as_i64().is_none() && f.fract() == 0.0 && f.abs() < 9_007_199_254_740_992.0 => {
-            (f as i64).into()
-        }
+        Some(f) if n.as_i64().is_none() && f.fract() == 0.0 && f.abs() < 9_007_199_254_740_992.0 => (f as i64).into(),
         _ => n.clone(),
     }
 }

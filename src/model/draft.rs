@@ -122,7 +122,9 @@ impl Draft {
 fn parse_call(requested: &RequestedCall, limits: &Limits) -> Result<ToolCall, String> {
     let text = requested.arguments.trim();
     // Models write nothing at all for a tool without parameters.
-    let json = if text.is_empty() { Json::Object(Default::default()) } else {
+    let json = if text.is_empty() {
+        Json::Object(Default::default())
+    } else {
         serde_json::from_str(text).map_err(|e| format!("the arguments are not JSON: {e}"))?
     };
     let Json::Object(arguments) = json else {
@@ -170,7 +172,9 @@ mod tests {
 
     #[test]
     fn keeps_a_call_with_unreadable_arguments_as_malformed() {
-        let draft = read(r#"{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"x","arguments":"{oops"}}]}"#).unwrap();
+        let draft =
+            read(r#"{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"x","arguments":"{oops"}}]}"#)
+                .unwrap();
         assert!(draft.calls.is_empty());
         assert_eq!(draft.malformed.len(), 1);
     }

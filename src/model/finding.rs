@@ -74,7 +74,16 @@ pub struct Finding {
 impl Finding {
     /// A finding without rule or remedy.
     pub fn new(gate: GateName, tier: Tier, because: impl Into<String>) -> Self {
-        Self { gate, tier, rule: None, source: None, because: because.into(), remedy: Vec::new(), call: None, say: None }
+        Self {
+            gate,
+            tier,
+            rule: None,
+            source: None,
+            because: because.into(),
+            remedy: Vec::new(),
+            call: None,
+            say: None,
+        }
     }
 
     /// Names the draft's call it is about.

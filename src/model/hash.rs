@@ -31,11 +31,15 @@ impl FromStr for PolicyHash {
 
     fn from_str(text: &str) -> Result<Self, HexError> {
         let error = || HexError(text.to_owned());
-        let digits: Vec<u8> = text.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect::<Option<_>>().ok_or_else(error)?;
-        let bytes: Vec<u8> = digits.chunks(2).filter_map(|pair| match pair {
-            [high, low] => Some(high << 4 | low),
-            _ => None,
-        }).collect();
+        let digits: Vec<u8> =
+            text.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect::<Option<_>>().ok_or_else(error)?;
+        let bytes: Vec<u8> = digits
+            .chunks(2)
+            .filter_map(|pair| match pair {
+                [high, low] => Some(high << 4 | low),
+                _ => None,
+            })
+            .collect();
         <[u8; 32]>::try_from(bytes).ok().filter(|_| text.len() == 64).map(Self).ok_or_else(error)
     }
 }

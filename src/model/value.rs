@@ -79,7 +79,7 @@ fn is_unknown_word(text: &str) -> bool {
 }
 
 /// How many integer steps make one natural unit: 10 for tenths of a degree, 1 for whole percent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Resolution(u32);
 
 impl Resolution {

@@ -31,7 +31,9 @@ impl EffectModel {
         }
         for touched in &effect.touches {
             let items = self.attribute(*touched).map_or(0, |a| self.items(a));
-            written.extend((0..items).filter_map(|i| self.cell(*touched, i)).map(|cell| Written { cell, value: Value::Unknown }));
+            written.extend(
+                (0..items).filter_map(|i| self.cell(*touched, i)).map(|cell| Written { cell, value: Value::Unknown }),
+            );
         }
         written
     }

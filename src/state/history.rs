@@ -87,6 +87,7 @@ pub struct History {
     pub(super) removed: Removed,
     pub(super) side: Side,
     pub(super) steps: usize,
+    pub(super) grants: Vec<(CallKey, u32)>,
 }
 
 impl History {
@@ -105,6 +106,7 @@ impl History {
             removed: Removed::default(),
             side: model.driver_side,
             steps: 0,
+            grants: Vec::new(),
         }
     }
 
@@ -202,7 +204,12 @@ impl History {
     }
 
     /// The value of an observation's field in the latest result that answers it.
-    pub fn observed(&self, tool: ToolIx, template: Option<&crate::model::Arguments>, field: &ObservationField) -> Value {
+    pub fn observed(
+        &self,
+        tool: ToolIx,
+        template: Option<&crate::model::Arguments>,
+        field: &ObservationField,
+    ) -> Value {
         self.answer(tool, template).and_then(|(_, past)| past.payload()).map_or(Value::Unknown, |p| field.value(p))
     }
 
@@ -220,6 +227,22 @@ impl History {
         calls.sort_unstable();
         calls.dedup();
         calls
+    }
+
+    /// Records that the driver said yes to exactly this call. The yes holds for this turn, once.
+    pub fn grant(&mut self, key: CallKey) {
+        let turn = self.turn();
+        self.grants.push((key, turn));
+    }
+
+    /// Whether an unused yes of this turn covers exactly this call.
+    pub fn grants(&self, key: &CallKey) -> bool {
+        self.grants.iter().any(|(granted, turn)| granted == key && *turn == self.turn())
+    }
+
+    /// Withdraws every yes: the driver spoke again, the car was suspended or the policy changed.
+    pub fn revoke_grants(&mut self) {
+        self.grants.clear();
     }
 
     /// The inventory position of a tool name.

@@ -61,7 +61,10 @@ impl Identifiers {
 
     /// Takes in the words of a text that are shaped like identifiers, addresses or numbers.
     pub(super) fn read_text(&mut self, text: &str) {
-        let breaks = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '`');
+        let breaks = |c: char| {
+            c.is_whitespace()
+                || matches!(c, '"' | '\'' | ',' | ';' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '`')
+        };
         for word in text.split(breaks) {
             let word = word.trim_matches(|c: char| matches!(c, '.' | ':' | '!' | '?'));
             if prefix(word).is_some() || word.contains('@') {
@@ -87,8 +90,10 @@ impl Identifiers {
 fn prefix(word: &str) -> Option<&str> {
     let (head, tail) = word.split_once('_')?;
     let plain = !head.is_empty() && head.chars().all(|c| c.is_ascii_alphabetic());
-    (plain && tail.ends_with(|c: char| c.is_ascii_digit()) && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
-        .then_some(head)
+    (plain
+        && tail.ends_with(|c: char| c.is_ascii_digit())
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+    .then_some(head)
 }
 
 #[cfg(test)]

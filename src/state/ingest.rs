@@ -36,7 +36,13 @@ impl History {
     ///
     /// # Errors
     /// [`IngestError`] with the message that is wrong.
-    pub fn read(&mut self, model: &EffectModel, inventory: &Inventory, conversation: &Conversation, limits: &Limits) -> Result<(), IngestError> {
+    pub fn read(
+        &mut self,
+        model: &EffectModel,
+        inventory: &Inventory,
+        conversation: &Conversation,
+        limits: &Limits,
+    ) -> Result<(), IngestError> {
         conversation.messages.iter().try_for_each(|m| self.push(model, inventory, m, limits))
     }
 
@@ -44,14 +50,21 @@ impl History {
     ///
     /// # Errors
     /// [`IngestError`]; the message is then not taken in.
-    pub fn push(&mut self, model: &EffectModel, inventory: &Inventory, message: &Message, limits: &Limits) -> Result<(), IngestError> {
+    pub fn push(
+        &mut self,
+        model: &EffectModel,
+        inventory: &Inventory,
+        message: &Message,
+        limits: &Limits,
+    ) -> Result<(), IngestError> {
         let text = message.content.as_deref().unwrap_or_default();
         match message.role {
             Role::System => self.set_system(model, text),
             Role::User => self.heard(text),
             Role::Assistant => {
                 let step = self.steps;
-                let draft = Draft::from_message(message, limits).map_err(|source| IngestError::Message { step, source })?;
+                let draft =
+                    Draft::from_message(message, limits).map_err(|source| IngestError::Message { step, source })?;
                 for call in draft.calls {
                     self.called(inventory, call);
                 }
@@ -85,7 +98,8 @@ impl History {
         self.system = text.into();
         self.now.read(&model.now, text);
         self.identifiers.read_text(text);
-        let assigned: Vec<Json> = model.now.fields.iter().filter_map(|(_, name, _)| super::now::assignment(text, name)).collect();
+        let assigned: Vec<Json> =
+            model.now.fields.iter().filter_map(|(_, name, _)| super::now::assignment(text, name)).collect();
         assigned.iter().for_each(|json| self.identifiers.observe(json, None, ""));
     }
 
@@ -108,21 +122,38 @@ impl History {
 
     /// Takes in a call that was made; its result follows by [`History::settle`].
     pub fn called(&mut self, inventory: &Inventory, call: ToolCall) -> CallRef {
+        // A yes is used up by the call it was given for, whatever becomes of it.
+        let key = call.key();
+        self.grants.retain(|(granted, _)| *granted != key);
         let reference = CallRef(u32::try_from(self.calls.len()).unwrap_or(u32::MAX));
         let tool = Self::position(inventory, &call);
         self.by_id.insert(call.id.clone(), reference);
         if let Some(tool) = tool {
             self.latest.entry(tool).or_default().push(reference);
         }
-        let key = call.key();
-        self.calls.push(PastCall { call, key, tool, step: self.steps, turn: self.turn(), outcome: Outcome::Pending, at: None });
+        self.calls.push(PastCall {
+            call,
+            key,
+            tool,
+            step: self.steps,
+            turn: self.turn(),
+            outcome: Outcome::Pending,
+            at: None,
+        });
         reference
     }
 
     /// Takes in what became of a call. Results are matched by call id and take effect in the order
     /// of their arrival. A success is applied and then read: what it returns is an observation. A
     /// write that failed or that nobody can vouch for makes its fields unknown (design §4).
-    pub fn settle(&mut self, model: &EffectModel, inventory: &Inventory, call: CallRef, outcome: Outcome, at: Option<Duration>) {
+    pub fn settle(
+        &mut self,
+        model: &EffectModel,
+        inventory: &Inventory,
+        call: CallRef,
+        outcome: Outcome,
+        at: Option<Duration>,
+    ) {
         let Some(past) = self.calls.get_mut(call.0 as usize) else { return };
         past.outcome = outcome.clone();
         past.at = at;

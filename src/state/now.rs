@@ -107,7 +107,10 @@ mod tests {
             ],
         };
         let mut now = Now::default();
-        now.read(&paths, "The CURRENT_LOCATION is in CURRENT_LOCATION = {\"id\":\"loc_1\"}\nDATETIME = {\"hour\": 17}, 24h");
+        now.read(
+            &paths,
+            "The CURRENT_LOCATION is in CURRENT_LOCATION = {\"id\":\"loc_1\"}\nDATETIME = {\"hour\": 17}, 24h",
+        );
         assert_eq!(now.get(NowField::Location), &Value::word("loc_1"));
         assert_eq!(now.get(NowField::Hour), &Value::Int(17));
         assert_eq!(now.get(NowField::Minute), &Value::Unknown);

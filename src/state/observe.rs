@@ -92,4 +92,3 @@ impl super::ObservationField {
         select(payload, &self.field).map_or(Value::Unknown, |json| Value::from_json(json, self.resolution))
     }
 }
-

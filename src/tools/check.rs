@@ -72,7 +72,8 @@ fn named(tool: &Tool, call: &ToolCall, removed: &Removed, faults: &mut Vec<Argum
             });
         } else if tool.param(name).is_none() {
             let names: Vec<&str> = tool.params.iter().map(|p| p.name.as_str()).collect();
-            let options = if names.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", names.join(", ")) };
+            let options =
+                if names.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", names.join(", ")) };
             faults.push(ArgumentFault {
                 kind: FaultKind::UnknownParameter,
                 parameter: name.clone(),
@@ -121,7 +122,8 @@ fn schema(tool: &Tool, call: &ToolCall, faults: &mut Vec<ArgumentFault>) {
             continue; // missing and unknown names are reported above, by name
         }
         let given = canonical(error.instance());
-        let members = tool.param(path.split('.').next().unwrap_or(&path)).map(|p| p.members().to_vec()).unwrap_or_default();
+        let members =
+            tool.param(path.split('.').next().unwrap_or(&path)).map(|p| p.members().to_vec()).unwrap_or_default();
         let (kind, wanted) = if members.is_empty() {
             (FaultKind::Value, error.to_string())
         } else {
@@ -184,7 +186,11 @@ mod tests {
 
     fn faults(arguments: Json) -> Vec<FaultKind> {
         let Json::Object(arguments) = arguments else { panic!("an object") };
-        inventory().check(&ToolCall::new("move_window", arguments), &Removed::default()).iter().map(|f| f.kind).collect()
+        inventory()
+            .check(&ToolCall::new("move_window", arguments), &Removed::default())
+            .iter()
+            .map(|f| f.kind)
+            .collect()
     }
 
     #[test]

@@ -29,7 +29,9 @@ pub enum ImportError {
     #[error("the tool definitions are not JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// Neither of the two forms.
-    #[error("the tool definitions are neither an MCP `tools/list` result nor a list of OpenAI functions; expected `{{\"tools\": […]}}` or `[…]`")]
+    #[error(
+        "the tool definitions are neither an MCP `tools/list` result nor a list of OpenAI functions; expected `{{\"tools\": […]}}` or `[…]`"
+    )]
     Shape,
     /// One definition is unreadable.
     #[error("tool {index} cannot be read: {source}")]
@@ -147,7 +149,8 @@ mod tests {
     #[test]
     fn reads_both_forms() {
         let mcp = r#"{"tools":[{"name":"get_x","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}"#;
-        let openai = r#"[{"type":"function","function":{"name":"get_x","description":"d","parameters":{"type":"object"}}}]"#;
+        let openai =
+            r#"[{"type":"function","function":{"name":"get_x","description":"d","parameters":{"type":"object"}}}]"#;
         assert_eq!(import(mcp).unwrap()[0].read_only, Some(true));
         assert_eq!(import(openai).unwrap()[0].name, "get_x");
     }

@@ -113,6 +113,18 @@ impl Clone for Tool {
     }
 }
 
+impl PartialEq for Tool {
+    fn eq(&self, other: &Self) -> bool {
+        let key = |t: &Self| (t.kind, t.needs_consent, t.outward, t.irreversible, t.ends_conversation);
+        key(self) == key(other)
+            && self.name == other.name
+            && self.description == other.description
+            && self.params == other.params
+            && self.schema == other.schema
+            && self.output == other.output
+    }
+}
+
 impl Tool {
     /// A tool from its imported definition, a write until an effect model says otherwise: what is
     /// not known to be harmless is treated as harmful.

@@ -1,0 +1,53 @@
+//! A bounded list of findings.
+
+use crate::model::{Finding, GateName, Tier};
+
+/// Findings that one check may hold.
+pub const CAPACITY: usize = 64;
+
+/// Findings of one check. Full is itself a hard finding: what does not fit must not pass for absent.
+#[derive(Debug, Default)]
+pub struct Findings {
+    list: heapless::Vec<Finding, CAPACITY>,
+    overflowed: Option<GateName>,
+}
+
+impl Findings {
+    /// Adds a finding.
+    pub fn push(&mut self, finding: Finding) {
+        let gate = finding.gate;
+        if self.list.push(finding).is_err() && self.overflowed.is_none() {
+            self.overflowed = Some(gate);
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// All of them in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Finding> {
+        self.list.iter()
+    }
+
+    /// Drops what came after a length: what a gate wrote before it failed.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.list.truncate(len);
+    }
+
+    /// All findings, the overflow among them.
+    pub fn into_vec(self) -> Vec<Finding> {
+        let mut all: Vec<Finding> = self.list.into_iter().collect();
+        if let Some(gate) = self.overflowed {
+            let because = format!("more than {CAPACITY} findings stand against this draft; it is refused as a whole");
+            all.insert(0, Finding::new(gate, Tier::Hard, because));
+        }
+        all
+    }
+}

@@ -1,0 +1,11 @@
+//! Obligations: what the policy still owes for a draft (design §4; paper 1, §2.3).
+//!
+//! [`owed`] projects the draft, evaluates every active rule to a fixpoint and answers with an
+//! [`Owed`]: the amended draft and, one by one, everything it found. Gates turn that into findings;
+//! `verify` turns findings into a verdict.
+
+mod consent;
+mod debts;
+
+pub use consent::granted;
+pub use debts::{Breach, Conflict, ConsentDebt, Debt, Disclosure, Excess, Hint, Owed, ReadDebt, Settled, Unread};

@@ -1,0 +1,140 @@
+//! The blob: how a compiled policy is stored.
+//!
+//! ```text
+//! magic "OBLIGATO" | format u16 LE | length u32 LE | SHA-256 of content | content (postcard)
+//! ```
+//!
+//! The digest names the policy in verdicts, consents and journals; authenticity is the business of
+//! the signed envelope around it (design §9).
+
+use sha2::{Digest, Sha256};
+
+use super::{Policy, PolicyParts, ProgramError};
+use crate::model::{PolicyHash, RuleId};
+
+/// Format version that this engine writes and reads.
+pub const FORMAT: u16 = 1;
+const MAGIC: &[u8; 8] = b"OBLIGATO";
+const HEADER: usize = 8 + 2 + 4 + 32;
+/// Largest content, in bytes: thirty times the cabin set.
+const MAX_CONTENT: usize = 8 * 1024 * 1024;
+
+/// Why a blob cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum BlobError {
+    /// Not a blob.
+    #[error("this is not a compiled policy (no `OBLIGATO` at its beginning); run `obligato compile` on its sources")]
+    Magic,
+    /// Cut off.
+    #[error("the compiled policy is truncated: {found} bytes of {expected}; deliver it again")]
+    Truncated {
+        /// Bytes found.
+        found: usize,
+        /// Bytes the header promises.
+        expected: usize,
+    },
+    /// More than it should be.
+    #[error("the compiled policy has {0} bytes after its end; deliver it again")]
+    Trailing(usize),
+    /// Too large.
+    #[error("the compiled policy claims {0} bytes, more than the {MAX_CONTENT} that are accepted")]
+    Oversized(usize),
+    /// Another format.
+    #[error("the compiled policy has format {found}, this engine reads {FORMAT}; compile it with the same release")]
+    Format {
+        /// Its format.
+        found: u16,
+    },
+    /// Changed.
+    #[error("the content of the compiled policy does not match its digest; deliver it again")]
+    Digest,
+    /// Unreadable content.
+    #[error("the compiled policy cannot be decoded: {0}")]
+    Content(#[from] postcard::Error),
+    /// A program that cannot be run.
+    #[error("rule `{rule}` of the compiled policy cannot be run: {error}")]
+    Program {
+        /// The rule.
+        rule: RuleId,
+        /// What is wrong.
+        error: ProgramError,
+    },
+}
+
+impl PolicyParts {
+    /// The blob of these parts.
+    ///
+    /// # Errors
+    /// [`BlobError::Content`] or [`BlobError::Oversized`].
+    pub fn to_blob(&self) -> Result<Vec<u8>, BlobError> {
+        let content = postcard::to_allocvec(self)?;
+        let length = u32::try_from(content.len()).ok().filter(|_| content.len() <= MAX_CONTENT);
+        let length = length.ok_or(BlobError::Oversized(content.len()))?;
+        let mut blob = Vec::with_capacity(HEADER + content.len());
+        blob.extend_from_slice(MAGIC);
+        blob.extend_from_slice(&FORMAT.to_le_bytes());
+        blob.extend_from_slice(&length.to_le_bytes());
+        blob.extend_from_slice(&Sha256::digest(&content));
+        blob.extend_from_slice(&content);
+        Ok(blob)
+    }
+}
+
+impl Policy {
+    /// Loads a blob. Every byte is accounted for, every program is checked.
+    ///
+    /// # Errors
+    /// [`BlobError`] naming what is wrong.
+    pub fn from_blob(blob: &[u8]) -> Result<Self, BlobError> {
+        let rest = blob.strip_prefix(MAGIC).ok_or(BlobError::Magic)?;
+        let short = || BlobError::Truncated { found: blob.len(), expected: HEADER };
+        let (format, rest) = rest.split_first_chunk::<2>().ok_or_else(short)?;
+        let format = u16::from_le_bytes(*format);
+        if format != FORMAT {
+            return Err(BlobError::Format { found: format });
+        }
+        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+        let (digest, content) = rest.split_first_chunk::<32>().ok_or_else(short)?;
+        let length = u32::from_le_bytes(*length) as usize;
+        if length > MAX_CONTENT {
+            return Err(BlobError::Oversized(length));
+        }
+        match content.len().checked_sub(length) {
+            None => return Err(BlobError::Truncated { found: blob.len(), expected: HEADER + length }),
+            Some(0) => {}
+            Some(extra) => return Err(BlobError::Trailing(extra)),
+        }
+        if Sha256::digest(content).as_slice() != digest {
+            return Err(BlobError::Digest);
+        }
+        let (parts, left): (PolicyParts, _) = postcard::take_from_bytes(content)?;
+        if !left.is_empty() {
+            return Err(BlobError::Trailing(left.len()));
+        }
+        Self::new(parts, PolicyHash(*digest)).map_err(|(rule, error)| BlobError::Program { rule, error })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cut_and_every_flipped_byte_is_an_error() {
+        let blob = PolicyParts { id: "x".into(), prose: vec!["a sentence".into()], ..PolicyParts::default() }
+            .to_blob()
+            .unwrap();
+        assert_eq!(Policy::from_blob(&blob).unwrap().id, "x");
+        for cut in 0..blob.len() {
+            assert!(Policy::from_blob(&blob[..cut]).is_err(), "cut at {cut}");
+        }
+        for at in 0..blob.len() {
+            let mut flipped = blob.clone();
+            flipped[at] ^= 1;
+            assert!(Policy::from_blob(&flipped).is_err(), "flipped at {at}");
+        }
+        let mut longer = blob.clone();
+        longer.push(0);
+        assert!(matches!(Policy::from_blob(&longer), Err(BlobError::Trailing(1))));
+    }
+}

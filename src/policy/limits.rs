@@ -1,0 +1,130 @@
+//! Hard limits: a file of the image, beneath every policy (design §6).
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::model::{ToolCall, Value};
+use crate::state::{EffectModel, World};
+
+/// One limit that no policy and no update relaxes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardLimit {
+    /// Name, for journals and errors.
+    pub name: String,
+    /// The tool it binds.
+    pub tool: String,
+    /// Only calls whose arguments have these values; none: every call.
+    #[serde(default)]
+    pub when: std::collections::BTreeMap<String, Json>,
+    /// `Entity.attribute` that must be at most `at_most`, in natural units. Unknown denies.
+    pub field: Option<String>,
+    /// The greatest allowed reading of `field`.
+    pub at_most: Option<f64>,
+    /// An argument with a range, in natural units.
+    pub argument: Option<String>,
+    /// Smallest allowed argument.
+    pub minimum: Option<f64>,
+    /// Greatest allowed argument.
+    pub maximum: Option<f64>,
+    /// What the driver hears.
+    pub say: String,
+}
+
+/// The limits of an image.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardLimits {
+    /// The limits.
+    #[serde(default)]
+    pub limit: Vec<HardLimit>,
+}
+
+/// Why a file of limits cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HardLimitError {
+    /// Not readable as TOML of this shape.
+    #[error("the hard limits cannot be read: {0}")]
+    Parse(#[from] toml::de::Error),
+    /// A limit that limits nothing.
+    #[error("the hard limit `{0}` limits nothing; give `field` with `at_most`, or `argument` with a range")]
+    Empty(String),
+    /// The policy does not declare the field that a limit reads.
+    #[error(
+        "the policy declares no `{field}`, which the hard limit `{limit}` reads; the policy cannot be used on this image"
+    )]
+    Field {
+        /// The limit.
+        limit: String,
+        /// The field.
+        field: String,
+    },
+}
+
+impl HardLimits {
+    /// Reads the image's file.
+    ///
+    /// # Errors
+    /// [`HardLimitError`] naming the limit that is wrong.
+    pub fn parse(text: &str) -> Result<Self, HardLimitError> {
+        let limits: Self = toml::from_str(text)?;
+        for l in &limits.limit {
+            let reads = l.field.is_some() && l.at_most.is_some();
+            let ranges = l.argument.is_some() && (l.minimum.is_some() || l.maximum.is_some());
+            if !reads && !ranges {
+                return Err(HardLimitError::Empty(l.name.clone()));
+            }
+        }
+        Ok(limits)
+    }
+
+    /// Limits whose field the model does not declare: the daemon refuses such a set, `verify` and
+    /// `replay` skip the limit and say so.
+    ///
+    /// # Errors
+    /// [`HardLimitError::Field`] for the first one.
+    pub fn fit(&self, model: &EffectModel) -> Result<(), HardLimitError> {
+        match self.limit.iter().find(|l| l.field.as_ref().is_some_and(|f| field(model, f).is_none())) {
+            Some(l) => Err(HardLimitError::Field { limit: l.name.clone(), field: l.field.clone().unwrap_or_default() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The first limit that a call breaks in a world. A field that is not known breaks it: beneath
+    /// the policy nothing is given the benefit of the doubt.
+    pub fn broken_by<'a>(&'a self, model: &EffectModel, world: &World, call: &ToolCall) -> Option<&'a HardLimit> {
+        self.limit.iter().find(|l| {
+            l.tool == call.tool.as_str()
+                && l.when.iter().all(|(name, value)| call.arguments.get(name) == Some(value))
+                && (breaks_field(l, model, world) || breaks_range(l, call))
+        })
+    }
+}
+
+fn field(model: &EffectModel, name: &str) -> Option<crate::state::AttrIx> {
+    let (entity, attribute) = name.split_once('.')?;
+    model
+        .attributes()
+        .find(|(_, a)| a.name == attribute && model.entity(a.entity).is_some_and(|e| e.name == entity))
+        .map(|(ix, _)| ix)
+}
+
+fn breaks_field(limit: &HardLimit, model: &EffectModel, world: &World) -> bool {
+    let (Some(name), Some(most)) = (&limit.field, limit.at_most) else { return false };
+    // A set that lacks the field was refused or is being replayed: then the limit is skipped.
+    let Some(ix) = field(model, name) else { return false };
+    let Some(attribute) = model.attribute(ix) else { return false };
+    let cells = (0..model.items(attribute)).filter_map(|i| model.cell(ix, i));
+    cells.into_iter().any(|cell| match world.get(cell).value {
+        Value::Int(i) => i as f64 / f64::from(attribute.resolution.steps()) > most,
+        _ => true,
+    })
+}
+
+fn breaks_range(limit: &HardLimit, call: &ToolCall) -> bool {
+    let Some(name) = &limit.argument else { return false };
+    match call.arguments.get(name).and_then(Json::as_f64) {
+        Some(n) => !n.is_finite() || limit.minimum.is_some_and(|m| n < m) || limit.maximum.is_some_and(|m| n > m),
+        None => false, // absent or of another type: the schema gate's business
+    }
+}

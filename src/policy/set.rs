@@ -1,0 +1,125 @@
+//! The policy as the engine uses it.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Derived, Phrases, Program, ProgramError, Rule, RuleIx, Tables, Trigger};
+use crate::model::PolicyHash;
+use crate::state::EffectModel;
+use crate::tools::{Inventory, ToolIx};
+
+/// Whether rules act by themselves (design §4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Advice {
+    /// Computed remedies are inserted and missing reads performed without another model call.
+    #[default]
+    Remedies,
+    /// Everything owed is a finding for the student, as in paper 1.
+    None,
+}
+
+/// What a blob carries.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PolicyParts {
+    /// Name of the set.
+    pub id: String,
+    /// Tools.
+    pub inventory: Vec<crate::tools::Tool>,
+    /// What they read and write.
+    pub model: EffectModel,
+    /// Derived features.
+    pub derived: Vec<Derived>,
+    /// Rules.
+    pub rules: Vec<Rule>,
+    /// What their programs share.
+    pub tables: Tables,
+    /// Phrases, one table a language.
+    pub phrases: Vec<Phrases>,
+    /// The prose, line by line, so that a verdict can quote its sentence.
+    pub prose: Vec<String>,
+}
+
+/// A loaded policy.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// SHA-256 of the blob's content.
+    pub hash: PolicyHash,
+    /// Name of the set.
+    pub id: String,
+    /// Tools.
+    pub inventory: Inventory,
+    /// What they read and write.
+    pub model: EffectModel,
+    /// Derived features.
+    pub derived: Vec<Derived>,
+    /// What the programs share.
+    pub tables: Tables,
+    /// Phrases, one table a language.
+    pub phrases: Vec<Phrases>,
+    /// The prose, line by line.
+    pub prose: Vec<String>,
+    rules: Vec<Rule>,
+    by_tool: HashMap<ToolIx, Vec<RuleIx>>,
+    on_reply: Vec<RuleIx>,
+}
+
+impl Policy {
+    /// Indexes a policy after checking every program, so that evaluation needs no further check.
+    ///
+    /// # Errors
+    /// The rule and the [`ProgramError`] of the first program that cannot be run.
+    pub fn new(parts: PolicyParts, hash: PolicyHash) -> Result<Self, (crate::model::RuleId, ProgramError)> {
+        let mut by_tool: HashMap<ToolIx, Vec<RuleIx>> = HashMap::new();
+        let mut on_reply = Vec::new();
+        for (rule, ix) in parts.rules.iter().zip((0_u16..).map(RuleIx)) {
+            let check = |p: &Program| p.check(&parts.tables).map_err(|e| (rule.id.clone(), e));
+            check(&rule.guard)?;
+            check(&rule.when)?;
+            match &rule.trigger {
+                Trigger::Calls(tools) => tools.iter().for_each(|t| by_tool.entry(*t).or_default().push(ix)),
+                Trigger::Reply => on_reply.push(ix),
+            }
+        }
+        Ok(Self {
+            hash,
+            id: parts.id,
+            inventory: parts.inventory.into(),
+            model: parts.model,
+            derived: parts.derived,
+            tables: parts.tables,
+            phrases: parts.phrases,
+            prose: parts.prose,
+            rules: parts.rules,
+            by_tool,
+            on_reply,
+        })
+    }
+
+    /// All rules.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The rule at that position.
+    pub fn rule(&self, ix: RuleIx) -> Option<&Rule> {
+        self.rules.get(usize::from(ix.0))
+    }
+
+    /// Rules that a call of that tool triggers: the cost of a check follows the rules that matter,
+    /// not the size of the policy.
+    pub fn rules_of(&self, tool: ToolIx) -> impl Iterator<Item = (RuleIx, &Rule)> {
+        self.by_tool.get(&tool).into_iter().flatten().filter_map(|ix| Some((*ix, self.rule(*ix)?)))
+    }
+
+    /// Rules that a reply triggers.
+    pub fn rules_of_reply(&self) -> impl Iterator<Item = (RuleIx, &Rule)> {
+        self.on_reply.iter().filter_map(|ix| Some((*ix, self.rule(*ix)?)))
+    }
+
+    /// The phrase table of a language, else the first one.
+    pub fn phrases(&self, language: &str) -> Option<&Phrases> {
+        self.phrases.iter().find(|p| p.language == language).or_else(|| self.phrases.first())
+    }
+}
