@@ -8,3 +8,6 @@ pub mod state;
 pub mod student;
 pub mod tools;
 pub mod vehicle;
+pub mod verify;
+
+pub mod cli;

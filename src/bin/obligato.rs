@@ -1,1 +1,5 @@
-fn main() {}
+//! The command line of Obligato.
+
+fn main() -> std::process::ExitCode {
+    obligato::cli::main()
+}

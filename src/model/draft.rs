@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Limits, Message, RequestedCall, Role, ToolCall};
+use super::{CallId, Limits, Message, RequestedCall, Role, ToolCall};
 
 /// A proposal: a spoken reply, tool calls, or both. Nothing in it has been checked.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,6 +18,8 @@ pub struct Draft {
 /// A call that has no readable arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
+    /// Identifier, by which a recorded result finds it.
+    pub id: CallId,
     /// The tool that was to be called.
     pub tool: String,
     /// What is wrong with it.
@@ -111,7 +113,11 @@ impl Draft {
             }
             match parse_call(requested, limits) {
                 Ok(call) => draft.calls.push(call),
-                Err(why) => draft.malformed.push(Malformed { tool: requested.tool.clone(), why }),
+                Err(why) => draft.malformed.push(Malformed {
+                    id: requested.id.as_str().into(),
+                    tool: requested.tool.clone(),
+                    why,
+                }),
             }
         }
         Ok(draft)

@@ -19,5 +19,5 @@ pub use finding::{Evidence, Finding, GateName, RuleId, Tier};
 pub use hash::{HexError, PolicyHash};
 pub use limits::Limits;
 pub use message::{Conversation, Message, MessageError, RequestedCall, Role};
-pub use value::{Resolution, Value};
+pub use value::{Resolution, Value, is_unknown_word};
 pub use verdict::{Decision, ReportedCall, ReportedFinding, VerdictReport};

@@ -72,8 +72,8 @@ impl Value {
     }
 }
 
-/// Words that recorded results use for "no value here".
-fn is_unknown_word(text: &str) -> bool {
+/// Whether a word is one of those that results use for "no value here".
+pub fn is_unknown_word(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || ["unknown", "n/a", "none", "null"].iter().any(|w| text.eq_ignore_ascii_case(w))
 }

@@ -19,6 +19,9 @@ pub struct Debt {
     pub because: String,
     /// How it is settled.
     pub settled: Settled,
+    /// Whether it is held because it would overwrite what the driver asked for: a yes then settles
+    /// the debt without its remedy.
+    pub overwrites: bool,
 }
 
 /// How a debt is settled.
@@ -82,6 +85,8 @@ pub struct Conflict {
     pub rules: Vec<RuleIx>,
     /// Why, with both clauses.
     pub because: String,
+    /// The tool that this car lacks, when that is why.
+    pub lacking: Option<crate::model::ToolName>,
 }
 
 /// A call that changes what the policy exempts and nobody asked for.

@@ -4,8 +4,22 @@
 //! [`Owed`]: the amended draft and, one by one, everything it found. Gates turn that into findings;
 //! `verify` turns findings into a verdict.
 
+mod choose;
 mod consent;
 mod debts;
+mod demand;
+mod disclose;
+mod engine;
+mod evidence;
+mod excess;
+mod frame;
+mod judge;
+mod missing;
+mod plan;
+mod render;
+mod requested;
+mod settle;
 
 pub use consent::granted;
 pub use debts::{Breach, Conflict, ConsentDebt, Debt, Disclosure, Excess, Hint, Owed, ReadDebt, Settled, Unread};
+pub use engine::owed;

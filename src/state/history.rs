@@ -88,6 +88,7 @@ pub struct History {
     pub(super) side: Side,
     pub(super) steps: usize,
     pub(super) grants: Vec<(CallKey, u32)>,
+    pub(super) clock: Option<Duration>,
 }
 
 impl History {
@@ -107,7 +108,19 @@ impl History {
             side: model.driver_side,
             steps: 0,
             grants: Vec::new(),
+            clock: None,
         }
+    }
+
+    /// Sets the time since boot, so that evidence can say how old it is. Recorded conversations have
+    /// no clock and are not judged on age.
+    pub fn set_clock(&mut self, now: Duration) {
+        self.clock = Some(now);
+    }
+
+    /// The time since boot, where there is a clock.
+    pub fn clock(&self) -> Option<Duration> {
+        self.clock
     }
 
     /// Names what this car or session lacks of the inventory.

@@ -65,7 +65,13 @@ impl History {
                 let step = self.steps;
                 let draft =
                     Draft::from_message(message, limits).map_err(|source| IngestError::Message { step, source })?;
-                for call in draft.calls {
+                // A recorded call with unreadable arguments was made all the same, and has a result.
+                let unreadable = draft.malformed.into_iter().map(|m| ToolCall {
+                    id: m.id,
+                    tool: m.tool.as_str().into(),
+                    arguments: Default::default(),
+                });
+                for call in draft.calls.into_iter().chain(unreadable) {
                     self.called(inventory, call);
                 }
                 if let Some(text) = draft.reply.filter(|_| message.tool_calls.is_empty()) {

@@ -1,0 +1,117 @@
+//! The command line: one file a subcommand, human text by default, `--json` for machines.
+//!
+//! Exit codes: 0 done; 1 the answer is no (a draft that is not cleared, a test that fails);
+//! 2 the input is wrong; 3 a peer (service, model, vehicle) cannot be reached.
+
+mod explain;
+mod load;
+mod replay;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The guard between an in-car language model and the car.
+#[derive(Debug, Parser)]
+#[command(name = "obligato", version, about, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Verify(verify::Args),
+    Replay(replay::Args),
+    Explain(explain::Args),
+}
+
+/// What a subcommand ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done = 0,
+    /// The answer is no.
+    No = 1,
+    /// The input is wrong.
+    Input = 2,
+    /// A peer cannot be reached.
+    Peer = 3,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.command {
+        Command::Verify(args) => verify::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Explain(args) => explain::run(&args),
+    };
+    outcome
+        .unwrap_or_else(|error| {
+            eprintln!("obligato: {error}");
+            error.exit()
+        })
+        .into()
+}
+
+/// Why a subcommand could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// A file cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A policy cannot be loaded.
+    #[error("{path}: {source}")]
+    Policy {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        source: crate::policy::BlobError,
+    },
+    /// A transcript cannot be read.
+    #[error("{path}: {why}")]
+    Transcript {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A draft cannot be read.
+    #[error("{path}: {source}")]
+    Draft {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        source: crate::model::DraftError,
+    },
+    /// A limits file cannot be used.
+    #[error("{path}: {source}")]
+    Limits {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        source: crate::policy::HardLimitError,
+    },
+    /// Nothing has this name.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+impl CliError {
+    fn exit(&self) -> Exit {
+        Exit::Input
+    }
+}

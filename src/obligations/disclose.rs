@@ -1,0 +1,107 @@
+//! What the next reply must say: a disclosure is owed from execution until one reply says it.
+
+use super::debts::{Disclosure, Owed, ReadDebt};
+use super::evidence::evidence;
+use super::frame::{Counts, RuleFrame};
+use super::missing::missing;
+use super::render;
+use crate::policy::{Policy, Rule, RuleIx, RuleKind, Trigger, Truth, evaluate};
+use crate::state::{CellIx, History, PastCall};
+
+/// Adds the disclosures that a drafted reply still lacks.
+pub(super) fn disclose(policy: &Policy, history: &History, reply: &str, counts: &Counts, owed: &mut Owed) {
+    let reply = reply.to_lowercase();
+    for (rule, ix) in policy.rules().iter().zip((0_u16..).map(RuleIx)) {
+        if rule.kind != RuleKind::Disclosure || rule.shadow || rule.advise.is_some() {
+            continue;
+        }
+        if rule.said.iter().any(|words| says(&reply, words)) {
+            continue;
+        }
+        match &rule.trigger {
+            Trigger::Reply => look(policy, history, counts, ix, rule, None, owed),
+            Trigger::Calls(tools) => {
+                let latest = tools
+                    .iter()
+                    .filter_map(|t| history.calls_of(*t).rev().find(|(_, p)| p.succeeded()))
+                    .max_by_key(|(r, _)| *r);
+                if let Some((call, past)) = latest.filter(|(r, _)| !said_since(history, rule, r.0)) {
+                    let _ = call;
+                    look(policy, history, counts, ix, rule, Some(past), owed);
+                }
+            }
+        }
+    }
+}
+
+/// Whether some reply after a call already said it.
+fn said_since(history: &History, rule: &Rule, call: u32) -> bool {
+    history.spoken().iter().rev().take_while(|u| u.calls > call).any(|u| {
+        let text = u.text.to_lowercase();
+        rule.said.iter().any(|words| says(&text, words))
+    })
+}
+
+/// Whether a lower-case text holds a phrase as whole words.
+fn says(text: &str, phrase: &str) -> bool {
+    let phrase = phrase.trim().to_lowercase();
+    !phrase.is_empty()
+        && text.match_indices(&phrase).any(|(at, found)| {
+            let before = text.get(..at).is_none_or(|t| !t.ends_with(char::is_alphanumeric));
+            let after = text.get(at + found.len()..).is_none_or(|t| !t.starts_with(char::is_alphanumeric));
+            before && after
+        })
+}
+
+fn look(
+    policy: &Policy,
+    history: &History,
+    counts: &Counts,
+    ix: RuleIx,
+    rule: &Rule,
+    past: Option<&PastCall>,
+    owed: &mut Owed,
+) {
+    let none: &[CellIx] = &[];
+    let written: Vec<CellIx> = past
+        .and_then(|p| {
+            Some(policy.model.writes(p.tool?, &p.call.arguments, history.side()).into_iter().map(|w| w.cell).collect())
+        })
+        .unwrap_or_default();
+    let writes = if written.is_empty() { none } else { written.as_slice() };
+    let world = history.world();
+    let mut frame = RuleFrame::new(policy, history, counts, rule, (past.map(|p| &p.call), writes), (world, world));
+    if evaluate(&rule.guard, &policy.tables, &frame) == Truth::False {
+        return;
+    }
+    let count = policy.model.entity(rule.entity).map_or(0, |e| u16::try_from(e.items.len()).unwrap_or(u16::MAX));
+    let mut items = Vec::new();
+    let mut clauses: Vec<String> = Vec::new();
+    for item in 0..count {
+        frame.item = item;
+        match evaluate(&rule.when, &policy.tables, &frame) {
+            Truth::True => {
+                items.push(item);
+                clauses.push(evidence(&frame, rule));
+            }
+            Truth::Unknown => {
+                for (read, field) in missing(&frame, rule).reads {
+                    if !owed.reads.iter().any(|r| r.read.key() == read.key()) {
+                        let text =
+                            format!("{field} is not known, and rule {} depends on it: {}", rule.id, rule.sentence);
+                        owed.reads.push(ReadDebt { rule: ix, call: None, read, because: text });
+                    }
+                }
+            }
+            Truth::False | Truth::Error => {}
+        }
+    }
+    if let Some(first) = items.first() {
+        frame.item = *first;
+        let names = render::items(policy, rule.entity, &items);
+        let sentence =
+            rule.disclose.as_ref().map_or_else(|| rule.sentence.to_string(), |t| render::text(&frame, t, &names));
+        clauses.dedup();
+        owed.disclosures.push(Disclosure { rule: ix, sentence, because: clauses.join("; ") });
+    }
+}

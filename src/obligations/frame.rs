@@ -1,0 +1,174 @@
+//! What a rule's program reads: one rule, one call, one item, two moments.
+
+use serde_json::Value as Json;
+
+use crate::model::{Resolution, ToolCall};
+use crate::policy::{DraftFeature, Frame, Policy, ReplyFeature, Rule, Slot, SlotIx, Val, When};
+use crate::state::{AttrIx, AttrType, CallRef, CellIx, History, World, select};
+
+/// Observations that one rule may read: four are enough for every set we know, and a fifth is
+/// simply unknown, which denies.
+const OBSERVATIONS: usize = 4;
+
+/// Counts of the whole draft, taken once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counts {
+    pub(super) calls: i64,
+    pub(super) writes: i64,
+    pub(super) groups: Vec<i64>,
+    pub(super) question: bool,
+}
+
+/// One evaluation.
+#[derive(Debug)]
+pub(super) struct RuleFrame<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) history: &'a History,
+    pub(super) counts: &'a Counts,
+    pub(super) call: Option<&'a ToolCall>,
+    /// Fields that the call writes.
+    pub(super) writes: &'a [CellIx],
+    pub(super) item: u16,
+    pub(super) before: &'a World,
+    pub(super) after: &'a World,
+    observed: heapless::Vec<(u16, CallRef, &'a Json), OBSERVATIONS>,
+}
+
+impl<'a> RuleFrame<'a> {
+    /// A frame for one rule; looks up the results that answer its observations once, so that
+    /// evaluation itself neither searches nor allocates.
+    pub(super) fn new(
+        policy: &'a Policy,
+        history: &'a History,
+        counts: &'a Counts,
+        rule: &Rule,
+        trigger: (Option<&'a ToolCall>, &'a [CellIx]),
+        worlds: (&'a World, &'a World),
+    ) -> Self {
+        let (call, writes) = trigger;
+        let (before, after) = worlds;
+        let mut frame =
+            Self { policy, history, counts, call, writes, item: 0, before, after, observed: heapless::Vec::new() };
+        for slot in rule.when.slots() {
+            let Some(Slot::Observed { observation, .. }) = policy.tables.slot(slot) else { continue };
+            if frame.observed.iter().any(|(o, ..)| o == observation) {
+                continue;
+            }
+            let Some(declared) = policy.model.observations.get(usize::from(*observation)) else { continue };
+            let template = rule.read.as_ref().filter(|t| t.tool == declared.read);
+            let wanted = match template {
+                Some(template) => match super::render::call(&frame, template) {
+                    Some(call) => Some(call.arguments),
+                    None => continue, // place or time unknown: nothing can be said to answer it
+                },
+                None => None,
+            };
+            let answer = history.answer(declared.read, wanted.as_ref());
+            if let Some((call, payload)) = answer.and_then(|(r, past)| Some((r, past.payload()?))) {
+                let _ = frame.observed.push((*observation, call, payload));
+            }
+        }
+        frame
+    }
+
+    /// The call whose result answers an observation.
+    pub(super) fn answered_by(&self, observation: u16) -> Option<CallRef> {
+        self.observed.iter().find(|(o, ..)| *o == observation).map(|(_, call, _)| *call)
+    }
+
+    /// The cell that a slot reads, with the moment it is read at.
+    pub(super) fn cell(&self, slot: &Slot) -> Option<(CellIx, When)> {
+        match slot {
+            Slot::Resource { attribute, when } => Some((self.policy.model.cell(*attribute, self.item)?, *when)),
+            Slot::Car { attribute, when } => Some((self.policy.model.cell(*attribute, 0)?, *when)),
+            _ => None,
+        }
+    }
+
+    /// The world of a moment.
+    pub(super) fn world(&self, when: When) -> &'a World {
+        match when {
+            When::Before => self.before,
+            When::After => self.after,
+        }
+    }
+
+    fn attribute(&self, attribute: AttrIx, item: u16, when: When) -> Val<'a> {
+        let Some(declared) = self.policy.model.attribute(attribute) else { return Val::Error };
+        let Some(cell) = self.policy.model.cell(attribute, item) else { return Val::Error };
+        match (&declared.kind, Val::of(&self.world(when).get(cell).value)) {
+            (AttrType::Parts(_), Val::Word(joined)) => Val::Parts(joined),
+            (_, value) => value,
+        }
+    }
+
+    fn input(&self, path: &str, resolution: Resolution) -> Val<'a> {
+        let Some(call) = self.call else { return Val::Absent };
+        let found = call.arguments.get(path).or_else(|| {
+            let (head, rest) = path.split_once('.')?;
+            select(call.arguments.get(head)?, rest)
+        });
+        found.map_or(Val::Absent, |json| json_value(json, resolution))
+    }
+
+    fn called(&self, tool: crate::tools::ToolIx) -> Val<'a> {
+        Val::Bool(self.history.calls_of(tool).any(|(_, past)| past.succeeded()))
+    }
+}
+
+/// A JSON value of an argument or a result, borrowed.
+fn json_value(json: &Json, resolution: Resolution) -> Val<'_> {
+    match json {
+        Json::Bool(b) => Val::Bool(*b),
+        Json::Number(n) => resolution.scale(n).map_or(Val::Error, Val::Int),
+        Json::String(s) => Val::Word(s),
+        Json::Array(items) => Val::Json(items),
+        Json::Null => Val::Absent,
+        Json::Object(_) => Val::Error,
+    }
+}
+
+impl Frame for RuleFrame<'_> {
+    fn load(&self, slot: SlotIx) -> Val<'_> {
+        let Some(slot) = self.policy.tables.slot(slot) else { return Val::Error };
+        match slot {
+            Slot::Input { path, resolution } => self.input(path, *resolution),
+            Slot::Resource { attribute, when } => self.attribute(*attribute, self.item, *when),
+            Slot::Car { attribute, when } => self.attribute(*attribute, 0, *when),
+            Slot::Addressed => Val::Bool(self.addressed()),
+            Slot::Draft(DraftFeature::Calls) => Val::Int(self.counts.calls),
+            Slot::Draft(DraftFeature::Writes) => Val::Int(self.counts.writes),
+            Slot::Draft(DraftFeature::Group(group)) => {
+                self.counts.groups.get(usize::from(group.0)).map_or(Val::Error, |n| Val::Int(*n))
+            }
+            Slot::Read(tool) | Slot::Called(tool) => self.called(*tool),
+            Slot::LastError => Val::Bool(self.history.calls().last().is_some_and(|c| !c.succeeded())),
+            Slot::Now(field) => Val::of(self.history.now().get(*field)),
+            Slot::Observed { observation, field } => self.observation(*observation, *field),
+            Slot::Derived { derived, when } => match self.policy.derived.get(usize::from(*derived)) {
+                Some(feature) => feature.value(&self.policy.model, self.world(*when)),
+                None => Val::Error,
+            },
+            Slot::Reply(ReplyFeature::Question) => Val::Bool(self.counts.question),
+            // A plain JSON context belongs to foreign sets, which have their own frame.
+            Slot::Context(_) => Val::Error,
+        }
+    }
+}
+
+impl RuleFrame<'_> {
+    fn addressed(&self) -> bool {
+        self.writes.iter().any(|cell| self.policy.model.owner(*cell).is_some_and(|(_, item)| item == self.item))
+    }
+
+    fn observation(&self, observation: u16, field: u16) -> Val<'_> {
+        let Some(declared) = self.policy.model.observations.get(usize::from(observation)) else { return Val::Error };
+        let Some(field) = declared.fields.get(usize::from(field)) else { return Val::Error };
+        let Some((_, _, payload)) = self.observed.iter().find(|(o, ..)| *o == observation) else { return Val::Unknown };
+        match select(payload, &field.field).map(|json| json_value(json, field.resolution)) {
+            None | Some(Val::Absent) => Val::Unknown,
+            Some(Val::Word(word)) if crate::model::is_unknown_word(word) => Val::Unknown,
+            Some(value) => value,
+        }
+    }
+}

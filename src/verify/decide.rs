@@ -1,0 +1,79 @@
+//! From findings to a verdict: the first that applies wins (design §6).
+
+use super::cleared::{Binding, Cleared};
+use super::question::question;
+use super::step::Verdict;
+use crate::model::{Draft, Finding, Tier, ToolCall};
+use crate::obligations::{Owed, Settled};
+use crate::policy::{Policy, RuleKind};
+
+/// Whether a finding is settled by reading: every call of its remedy only observes.
+pub(super) fn is_read_demand(policy: &Policy, finding: &Finding) -> bool {
+    finding.tier == Tier::Owed
+        && !finding.remedy.is_empty()
+        && finding.remedy.iter().all(|c| policy.inventory.get(c.tool.as_str()).is_some_and(|t| !t.is_write()))
+}
+
+/// The verdict on an amended draft.
+pub(super) fn decide(policy: &Policy, owed: &Owed, changed: bool, findings: &[Finding], binding: Binding) -> Verdict {
+    if let Some(say) = refusal(policy, owed, findings) {
+        return Verdict::Refuse { say };
+    }
+    let hard = findings.iter().any(|f| f.tier == Tier::Hard);
+    // A missing sentence is settled by the turn without a model; a foreign assistant must revise.
+    if hard || !owed.disclosures.is_empty() {
+        return Verdict::Revise;
+    }
+    let reads = reads(policy, owed, findings);
+    if !reads.is_empty() {
+        let draft = Draft::calls(reads);
+        return Verdict::Gather { reads: Cleared::new(draft, binding) };
+    }
+    let held = owed.debts.iter().any(|d| d.settled == Settled::Held);
+    if held || !owed.consents.is_empty() {
+        return Verdict::Ask { question: question(policy, owed), bound: owed.amended.calls.clone() };
+    }
+    let cleared = Cleared::new(owed.amended.clone(), binding);
+    if changed { Verdict::Amend { cleared } } else { Verdict::Clear { cleared } }
+}
+
+/// What makes a draft impossible, as the driver should hear it: demands that exclude each other,
+/// a tool that this car lacks, a prohibition. Everything else the student may still mend.
+fn refusal(policy: &Policy, owed: &Owed, findings: &[Finding]) -> Option<String> {
+    if let Some(conflict) = owed.conflicts.first() {
+        return Some(match &conflict.lacking {
+            Some(tool) => {
+                format!("I can't do that: it needs {tool}, which this car does not have. {}", conflict.because)
+            }
+            None => format!("I can't do that: {}", conflict.because),
+        });
+    }
+    let prohibited =
+        owed.breaches.iter().find(|b| policy.rule(b.rule).is_some_and(|r| r.kind == RuleKind::Prohibition));
+    if let Some(breach) = prohibited {
+        return Some(format!("I can't do that: {}", breach.because));
+    }
+    findings.iter().find(|f| f.tier == Tier::Hard && f.say.is_some()).and_then(|f| f.say.clone())
+}
+
+/// Reads of the draft itself, then the ones that findings demand, each once.
+fn reads(policy: &Policy, owed: &Owed, findings: &[Finding]) -> Vec<ToolCall> {
+    let demanded: Vec<&ToolCall> =
+        findings.iter().filter(|f| is_read_demand(policy, f)).flat_map(|f| &f.remedy).collect();
+    if demanded.is_empty() {
+        return Vec::new();
+    }
+    let own =
+        owed.amended.calls.iter().filter(|c| policy.inventory.get(c.tool.as_str()).is_some_and(|t| !t.is_write()));
+    let mut reads: Vec<ToolCall> = Vec::new();
+    for call in own.chain(demanded) {
+        if !reads.iter().any(|known| known.key() == call.key()) {
+            let mut call = call.clone();
+            if call.id.as_str().is_empty() {
+                call.id = format!("obligato_read_{}", reads.len()).as_str().into();
+            }
+            reads.push(call);
+        }
+    }
+    reads
+}

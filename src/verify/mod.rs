@@ -1,0 +1,19 @@
+//! One verification step: the only place where a draft can become [`Cleared`] (paper 1, Algorithm 2).
+//!
+//! ```text
+//! draft ─ repair spelling ─▶ obligations ─▶ amended draft ─▶ gates ─▶ critic ─▶ valve ─▶ verdict
+//! ```
+
+mod cleared;
+mod decide;
+mod mixed;
+mod question;
+mod repair;
+mod report;
+mod step;
+mod valve;
+
+pub use cleared::{Binding, Cleared, SessionId};
+pub use report::report;
+pub use step::{Checked, Step, Verdict};
+pub use valve::Valve;
