@@ -6,8 +6,9 @@ pub mod obligations;
 pub mod policy;
 pub mod state;
 pub mod student;
+pub mod turn;
+pub mod cli;
 pub mod tools;
 pub mod vehicle;
 pub mod verify;
 
-pub mod cli;

@@ -5,7 +5,7 @@ use crate::gates::{GATES, Gate};
 
 /// List the gates, or explain one
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The gate to explain
     gate: Option<String>,
 }

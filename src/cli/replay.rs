@@ -16,7 +16,7 @@ use crate::verify::{Binding, SessionId, Step, report};
 
 /// Check every message of recorded conversations
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Compiled policy
     #[arg(long)]
     policy: PathBuf,

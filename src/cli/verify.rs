@@ -11,7 +11,7 @@ use crate::verify::{Binding, SessionId, Step, report};
 
 /// Check one draft against a conversation
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Compiled policy
     #[arg(long)]
     policy: PathBuf,
@@ -37,7 +37,7 @@ pub struct Args {
 
 /// Whether companions are inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Apply {
+pub(super) enum Apply {
     /// Computed remedies are inserted.
     Remedies,
     /// They are findings.

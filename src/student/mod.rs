@@ -127,6 +127,11 @@ pub trait Student: Send {
     /// [`StudentError`]; nothing is executed then.
     fn draft(&mut self, prompt: &Prompt<'_>) -> Result<Answer, StudentError>;
 
+    /// The same model as a critic, where it can be one: the loaded weights serve both.
+    fn as_judge(&mut self) -> Option<&mut dyn crate::critic::Judge> {
+        None
+    }
+
     /// Name for journals and progress: `llama:gemma-3-270m`, `scripted`, `remote:name`.
     fn name(&self) -> &str;
 }
