@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::RuleId;
+
 /// Arguments by name, as the student wrote them.
 pub type Arguments = Map<String, Json>;
 
@@ -67,12 +69,14 @@ pub struct ToolCall {
     pub tool: ToolName,
     /// Its arguments.
     pub arguments: Arguments,
+    /// The rule that demanded it; none when the student wrote it. No part of its identity.
+    pub by: Option<RuleId>,
 }
 
 impl ToolCall {
     /// A call of the harness itself: the identifier is set when it is placed into a draft.
     pub fn new(tool: &str, arguments: Arguments) -> Self {
-        Self { id: CallId::from(""), tool: tool.into(), arguments }
+        Self { id: CallId::from(""), tool: tool.into(), arguments, by: None }
     }
 
     /// What makes two calls the same call.

@@ -102,7 +102,11 @@ pub(super) fn demands(policy: &Policy, history: &History, plan: &Plan) -> Vec<De
             let calls: Option<Vec<Planned>> = rule
                 .remedy
                 .iter()
-                .map(|t| render::call(frame, t).map(|c| Planned::new(policy, history, c, From::Rule(ix))))
+                .map(|t| {
+                    let mut call = render::call(frame, t)?;
+                    call.by = Some(rule.id.clone());
+                    Some(Planned::new(policy, history, call, From::Rule(ix)))
+                })
                 .collect();
             // A hole that cannot be filled leaves the rule without a remedy: it is then a breach.
             let Some(calls) = calls else { return };

@@ -70,6 +70,7 @@ impl History {
                     id: m.id,
                     tool: m.tool.as_str().into(),
                     arguments: Default::default(),
+                    by: None,
                 });
                 for call in draft.calls.into_iter().chain(unreadable) {
                     self.called(inventory, call);
