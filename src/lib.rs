@@ -1,5 +1,6 @@
 //! skeleton
 pub mod critic;
+pub mod execute;
 pub mod gates;
 pub mod model;
 pub mod obligations;

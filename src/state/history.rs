@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::{EffectModel, Identifiers, Now, ObservationField, Origin, Side, World};
+use super::{EffectModel, Identifiers, Now, ObservationField, Side, World};
 use crate::model::{CallId, CallKey, ToolCall, Value, canonical};
 use crate::tools::{Inventory, Removed, ToolIx};
 
@@ -229,14 +229,7 @@ impl History {
     /// Earlier successful writes of ours that still determine some field: those whose value no
     /// later call or reading has replaced. Bounded by the size of the car, not of the conversation.
     pub fn standing(&self) -> Vec<CallRef> {
-        let mut calls: Vec<CallRef> = self
-            .world
-            .cells()
-            .filter_map(|(_, cell)| match cell.origin {
-                Origin::Written(call) => Some(call),
-                _ => None,
-            })
-            .collect();
+        let mut calls: Vec<CallRef> = self.world.cells().filter_map(|(_, cell)| cell.writer).collect();
         calls.sort_unstable();
         calls.dedup();
         calls

@@ -39,6 +39,11 @@ impl ResultShape {
 }
 
 impl World {
+    /// Takes in a reading that belongs to no conversation, such as a read-back under comparison.
+    pub fn observe_payload(&mut self, model: &EffectModel, tool: ToolIx, payload: &Json) {
+        self.observe(model, tool, payload, CallRef(u32::MAX));
+    }
+
     /// Takes in the result of a successful call: every field of the model that it carries.
     ///
     /// Fields that this tool reads and that the result leaves out become unknown: a result that has

@@ -33,6 +33,9 @@ pub struct Cell {
     pub value: Value,
     /// Its origin.
     pub origin: Origin,
+    /// The write of ours that gave it this value, as long as every later reading agrees: that its
+    /// effect stands is what makes an earlier call bind a later draft (design §4).
+    pub writer: Option<CallRef>,
 }
 
 /// All fields of a car. Cheap to clone: a draft is judged on a copy.
@@ -49,14 +52,19 @@ impl World {
 
     /// One field. A position outside the model is unknown.
     pub fn get(&self, cell: CellIx) -> &Cell {
-        static NOTHING: Cell = Cell { value: Value::Unknown, origin: Origin::Never };
+        static NOTHING: Cell = Cell { value: Value::Unknown, origin: Origin::Never, writer: None };
         self.cells.get(usize::from(cell.0)).unwrap_or(&NOTHING)
     }
 
     /// Sets one field.
     pub fn set(&mut self, cell: CellIx, value: Value, origin: Origin) {
         if let Some(slot) = self.cells.get_mut(usize::from(cell.0)) {
-            *slot = Cell { value, origin };
+            let writer = match origin {
+                Origin::Written(call) => Some(call),
+                Origin::Observed(_) | Origin::Never if slot.value == value => slot.writer,
+                _ => None,
+            };
+            *slot = Cell { value, origin, writer };
         }
     }
 

@@ -1,0 +1,161 @@
+//! Carrying out the first call of a clearance.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::confirm::{self, ReadBack};
+use crate::model::{Draft, PolicyHash, ToolCall};
+use crate::policy::Policy;
+use crate::state::{CallRef, History, Outcome};
+use crate::vehicle::{Answer, Vehicle};
+use crate::verify::{Cleared, SessionId};
+
+/// Time a call may take where its tool declares none.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// What must still hold when a call is carried out.
+#[derive(Debug, Clone, Copy)]
+pub struct Conditions<'a> {
+    /// The session that executes.
+    pub session: &'a SessionId,
+    /// The policy in force.
+    pub policy: &'a Policy,
+    /// When the clearance was given, as time since boot.
+    pub cleared_at: Duration,
+    /// Time since boot, suspend included (`CLOCK_BOOTTIME`).
+    pub now: Duration,
+    /// How long a clearance holds: a call that could not be started in time is never delivered later.
+    pub valid_for: Duration,
+}
+
+/// Why a clearance no longer holds. Nothing was executed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Stale {
+    /// Given to another session.
+    #[error("the clearance was given to session {given}, not to {executing}")]
+    Session {
+        /// Whose it is.
+        given: SessionId,
+        /// Who wants to use it.
+        executing: SessionId,
+    },
+    /// Given under another policy.
+    #[error("the policy changed from {given} to {now} since the clearance was given")]
+    Policy {
+        /// Under which.
+        given: PolicyHash,
+        /// What holds now.
+        now: PolicyHash,
+    },
+    /// The car changed.
+    #[error("the car changed since the clearance was given (epoch {given}, now {now})")]
+    Epoch {
+        /// Then.
+        given: u64,
+        /// Now.
+        now: u64,
+    },
+    /// Too old.
+    #[error("the clearance is {age:?} old and held for {limit:?} only")]
+    Expired {
+        /// Its age.
+        age: Duration,
+        /// How long it held.
+        limit: Duration,
+    },
+    /// Nothing to do.
+    #[error("the clearance holds no call")]
+    Empty,
+}
+
+/// One call carried out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Executed {
+    /// The call.
+    pub call: ToolCall,
+    /// Its place in the history.
+    pub reference: CallRef,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What was read back.
+    pub read_back: Vec<ReadBack>,
+    /// The calls that are left: to be verified anew before anything more is done.
+    pub rest: Draft,
+    /// Wall time, the read-back included.
+    pub took: Duration,
+}
+
+/// Carries out the first call of a clearance, reads it back, and takes what became of it into the
+/// history. The call is entered into the history before it is started, so that a crash in between
+/// leaves a call without a result (unknown), never an unrecorded one.
+///
+/// # Errors
+/// [`Stale`] when the clearance no longer holds; nothing was executed then.
+pub async fn carry_out(
+    cleared: Cleared,
+    conditions: &Conditions<'_>,
+    vehicle: &dyn Vehicle,
+    history: &mut History,
+) -> Result<Executed, Stale> {
+    let (mut draft, binding) = cleared.into_parts();
+    let policy = conditions.policy;
+    if binding.session != *conditions.session {
+        return Err(Stale::Session { given: binding.session, executing: conditions.session.clone() });
+    }
+    if binding.policy != policy.hash {
+        return Err(Stale::Policy { given: binding.policy, now: policy.hash });
+    }
+    let epoch = vehicle.epoch();
+    if binding.epoch != epoch {
+        return Err(Stale::Epoch { given: binding.epoch, now: epoch });
+    }
+    let age = conditions.now.saturating_sub(conditions.cleared_at);
+    if age > conditions.valid_for {
+        return Err(Stale::Expired { age, limit: conditions.valid_for });
+    }
+    if draft.calls.is_empty() {
+        return Err(Stale::Empty);
+    }
+    let call = draft.calls.remove(0);
+    let start = Instant::now();
+    let deadline = deadline(policy, &call);
+    let before = history.world().clone();
+    let reference = history.called(&policy.inventory, call.clone());
+    let mut outcome = perform(vehicle, &call, deadline).await;
+    let mut read_back = Vec::new();
+    let writes = policy.inventory.get(call.tool.as_str()).is_some_and(|t| t.is_write());
+    if writes && matches!(outcome, Outcome::Done(_)) {
+        let left = deadline.saturating_sub(start.elapsed());
+        let confirmation = confirm::confirm(policy, vehicle, history, &before, &call, left).await;
+        outcome = confirmation.judge(outcome);
+        history.settle(&policy.model, &policy.inventory, reference, outcome.clone(), Some(conditions.now));
+        // Readings come last: what the car says of itself outranks what we expect of it.
+        confirmation.settle(policy, history, conditions.now);
+        read_back = confirmation.fields;
+    } else {
+        history.settle(&policy.model, &policy.inventory, reference, outcome.clone(), Some(conditions.now));
+    }
+    Ok(Executed { call, reference, outcome, read_back, rest: draft, took: start.elapsed() })
+}
+
+/// How long a tool may take.
+fn deadline(policy: &Policy, call: &ToolCall) -> Duration {
+    policy
+        .inventory
+        .position(call.tool.as_str())
+        .and_then(|t| policy.model.tool(t))
+        .map(|e| Duration::from_millis(u64::from(e.deadline_ms)))
+        .filter(|d| !d.is_zero())
+        .unwrap_or(DEADLINE)
+}
+
+/// One call with its deadline: whoever does not answer in time has an unknown outcome, because the
+/// call may still take effect.
+pub(super) async fn perform(vehicle: &dyn Vehicle, call: &ToolCall, deadline: Duration) -> Outcome {
+    match tokio::time::timeout(deadline, vehicle.call(call, deadline)).await {
+        Ok(Answer::Done(payload)) => Outcome::Done(payload),
+        Ok(Answer::Failed(why)) => Outcome::Failed(why.into()),
+        Ok(Answer::Unknown(why)) => Outcome::Unknown(why.into()),
+        Err(_) => Outcome::Unknown(Arc::from(format!("no answer within {} ms", deadline.as_millis()))),
+    }
+}

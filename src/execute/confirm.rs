@@ -1,0 +1,143 @@
+//! Reading back what a write should have changed.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+use super::carry::perform;
+use crate::model::{CallId, ToolCall, Value};
+use crate::policy::Policy;
+use crate::state::{CellIx, History, Outcome, World};
+use crate::tools::ToolIx;
+use crate::vehicle::Vehicle;
+
+/// Pause between two readings while a window is still moving.
+const POLL: Duration = Duration::from_millis(50);
+
+/// One field after a write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadBack {
+    /// The field, as results spell it.
+    pub field: String,
+    /// What the write should have made of it, in natural units.
+    pub wanted: String,
+    /// What the car reads, in natural units.
+    pub read: String,
+    /// Whether the two agree.
+    pub confirmed: bool,
+}
+
+/// What the readings after a write said.
+#[derive(Debug, Default)]
+pub(super) struct Confirmation {
+    pub(super) fields: Vec<ReadBack>,
+    readings: Vec<(ToolCall, Arc<Json>)>,
+    unchanged: bool,
+    missing: Option<String>,
+}
+
+impl Confirmation {
+    /// The outcome in the light of the readings: a write is done only when the car says so.
+    pub(super) fn judge(&self, claimed: Outcome) -> Outcome {
+        if let Some(why) = &self.missing {
+            return Outcome::Unknown(format!("it could not be read back: {why}").into());
+        }
+        let wrong: Vec<String> = self
+            .fields
+            .iter()
+            .filter(|f| !f.confirmed)
+            .map(|f| format!("{} reads {}, not {}", f.field, f.read, f.wanted))
+            .collect();
+        match (wrong.is_empty(), self.unchanged) {
+            (true, _) => claimed,
+            (false, true) => Outcome::Failed(format!("nothing changed: {}", wrong.join(", ")).into()),
+            (false, false) => Outcome::Unknown(wrong.join(", ").into()),
+        }
+    }
+
+    /// Takes the readings into the history as observations of their own.
+    pub(super) fn settle(&self, policy: &Policy, history: &mut History, now: Duration) {
+        for (read, payload) in &self.readings {
+            let reference = history.called(&policy.inventory, read.clone());
+            history.settle(&policy.model, &policy.inventory, reference, Outcome::Done(payload.clone()), Some(now));
+        }
+    }
+}
+
+/// Reads the written fields until they agree or the time is up.
+pub(super) async fn confirm(
+    policy: &Policy,
+    vehicle: &dyn Vehicle,
+    history: &History,
+    before: &World,
+    call: &ToolCall,
+    left: Duration,
+) -> Confirmation {
+    let Some(tool) = policy.inventory.position(call.tool.as_str()) else { return Confirmation::default() };
+    let wanted: Vec<(CellIx, Value, ToolIx)> = policy
+        .model
+        .writes(tool, &call.arguments, history.side())
+        .into_iter()
+        .filter(|w| w.value.is_known())
+        .filter_map(|w| {
+            let (attribute, _) = policy.model.owner(w.cell)?;
+            Some((w.cell, w.value, policy.model.attribute(attribute)?.read?))
+        })
+        .filter(|(_, _, read)| !policy.inventory.at(*read).is_none_or(|t| history.removed().tool(t.name.as_str())))
+        .collect();
+    let start = Instant::now();
+    loop {
+        let confirmation = once(policy, vehicle, before, &wanted, left).await;
+        let agreed = confirmation.missing.is_none() && confirmation.fields.iter().all(|f| f.confirmed);
+        if agreed || start.elapsed() + POLL >= left {
+            return confirmation;
+        }
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+async fn once(
+    policy: &Policy,
+    vehicle: &dyn Vehicle,
+    before: &World,
+    wanted: &[(CellIx, Value, ToolIx)],
+    deadline: Duration,
+) -> Confirmation {
+    let mut confirmation = Confirmation { unchanged: true, ..Confirmation::default() };
+    let mut world = World::new(&policy.model);
+    let mut reads: Vec<ToolIx> = wanted.iter().map(|(_, _, read)| *read).collect();
+    reads.sort_unstable();
+    reads.dedup();
+    for read in reads {
+        let Some(declared) = policy.inventory.at(read) else { continue };
+        let mut call = ToolCall::new(declared.name.as_str(), Default::default());
+        call.id = CallId::from(format!("readback_{}", declared.name).as_str());
+        match perform(vehicle, &call, deadline).await {
+            Outcome::Done(payload) => {
+                world.observe_payload(&policy.model, read, &payload);
+                confirmation.readings.push((call, payload));
+            }
+            Outcome::Failed(why) | Outcome::Unknown(why) => confirmation.missing = Some(why.to_string()),
+            Outcome::Pending => {}
+        }
+    }
+    for (cell, value, _) in wanted {
+        let read = &world.get(*cell).value;
+        let resolution = policy
+            .model
+            .owner(*cell)
+            .and_then(|(a, _)| policy.model.attribute(a))
+            .map(|a| a.resolution)
+            .unwrap_or_default();
+        let was = &before.get(*cell).value;
+        confirmation.unchanged &= read == value || read == was;
+        confirmation.fields.push(ReadBack {
+            field: policy.model.field_name(*cell).unwrap_or_default(),
+            wanted: value.display(resolution),
+            read: read.display(resolution),
+            confirmed: read == value,
+        });
+    }
+    confirmation
+}
