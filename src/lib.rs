@@ -1,6 +1,7 @@
 //! skeleton
 pub mod critic;
 pub mod gates;
+pub mod journal;
 pub mod model;
 pub mod obligations;
 pub mod policy;
