@@ -2,6 +2,7 @@
 pub mod critic;
 pub mod execute;
 pub mod gates;
+pub mod journal;
 pub mod model;
 pub mod obligations;
 pub mod policy;

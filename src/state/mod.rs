@@ -5,6 +5,7 @@
 //! same at the first and at the thousandth one, so a long drive is not a slow one.
 
 mod apply;
+mod clock;
 mod effects;
 mod history;
 mod identifiers;
@@ -14,6 +15,7 @@ mod observe;
 mod world;
 
 pub use apply::Written;
+pub use clock::{Clock, ManualClock, SystemClock};
 pub use effects::{
     Also, AttrIx, AttrType, Attribute, Condition, EffectModel, Entity, EntityIx, GroupIx, ItemArgument, ItemRef,
     Literal, NowPaths, Observation, ObservationField, ResultShape, Roles, Set, SetFrom, Side, ToolEffect,

@@ -1,0 +1,223 @@
+//! Reading a journal and proving its chain.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use super::record::GENESIS;
+use super::segments::{self, Segment, io};
+use super::{BreakKind, ChainBreak, JournalError, Kind, Record};
+
+/// The end of a last segment that holds no whole record: what a power loss leaves behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Torn {
+    /// The segment.
+    pub file: PathBuf,
+    /// Bytes of whole records before it.
+    pub whole: u64,
+    /// Bytes of the rest.
+    pub bytes: u64,
+}
+
+/// What a proof of the chain found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// How many records there are.
+    pub records: u64,
+    /// Number of the oldest one; older ones were dropped for space.
+    pub first: u64,
+    /// Number of the newest one.
+    pub last: u64,
+    /// Hash of the newest one: compare it with one kept elsewhere.
+    pub head: String,
+    /// A torn end, which the next start cuts off and notes.
+    pub torn: Option<Torn>,
+}
+
+/// All records of a journal, oldest first, each proved against the one before it. After the first
+/// break nothing follows: what comes behind it proves nothing.
+///
+/// # Errors
+/// [`JournalError`] when the folder cannot be read; the items carry their own.
+pub fn records(folder: &Path) -> Result<impl Iterator<Item = Result<Record, JournalError>>, JournalError> {
+    Ok(Chain::new(segments::list(folder)?))
+}
+
+/// Proves a whole journal.
+///
+/// # Errors
+/// [`JournalError::Broken`] names the first record that is altered, missing or out of place.
+pub fn verify(folder: &Path) -> Result<Verified, JournalError> {
+    let mut chain = Chain::new(segments::list(folder)?);
+    let mut verified = Verified::default();
+    let mut dropped_through = 0;
+    let mut oldest = None;
+    while let Some(record) = chain.next() {
+        let record = record?;
+        if record.kind == Kind::Opened {
+            dropped_through =
+                dropped_through.max(record.body.get("dropped_through").and_then(|n| n.as_u64()).unwrap_or(0));
+        }
+        if oldest.is_none() {
+            oldest = Some(chain.here(record.seq, BreakKind::Beheaded));
+            verified.first = record.seq;
+        }
+        verified.records += 1;
+        verified.last = record.seq;
+        verified.head = record.hash;
+    }
+    verified.torn = chain.torn.take();
+    match oldest {
+        Some(mut missing) if verified.first > 1 && dropped_through.saturating_add(1) < verified.first => {
+            missing.seq = verified.first - 1;
+            Err(missing.into())
+        }
+        _ => Ok(verified),
+    }
+}
+
+/// Walks segments line by line.
+pub(super) struct Chain {
+    segments: std::vec::IntoIter<Segment>,
+    open: Option<(BufReader<File>, PathBuf)>,
+    line: usize,
+    /// Bytes of whole records read in the open segment.
+    whole: u64,
+    /// Number and predecessor that the next record must have; none before the first one.
+    due: Option<(u64, String)>,
+    /// What was found where the last segment ends in no whole record.
+    pub(super) torn: Option<Torn>,
+    finished: bool,
+}
+
+impl Chain {
+    pub(super) fn new(segments: Vec<Segment>) -> Self {
+        Self { segments: segments.into_iter(), open: None, line: 0, whole: 0, due: None, torn: None, finished: false }
+    }
+
+    /// Number and hash of the newest record read, if any.
+    pub(super) fn head(&self) -> Option<(u64, &str)> {
+        self.due.as_ref().map(|(next, hash)| (next.saturating_sub(1), hash.as_str()))
+    }
+
+    fn here(&self, seq: u64, kind: BreakKind) -> ChainBreak {
+        let file = self.open.as_ref().map(|(_, path)| path.clone()).unwrap_or_default();
+        ChainBreak { file, line: self.line, seq, kind }
+    }
+
+    /// The next line of the open segment, or of the next one.
+    fn line(&mut self) -> Result<Option<Vec<u8>>, JournalError> {
+        loop {
+            if let Some((reader, path)) = &mut self.open {
+                let mut line = Vec::new();
+                if reader.read_until(b'\n', &mut line).map_err(io("read", path))? > 0 {
+                    self.line += 1;
+                    return Ok(Some(line));
+                }
+            }
+            let Some(segment) = self.segments.next() else { return Ok(None) };
+            let file = File::open(&segment.path).map_err(io("open", &segment.path))?;
+            self.open = Some((BufReader::new(file), segment.path));
+            self.line = 0;
+            self.whole = 0;
+        }
+    }
+
+    /// Whether nothing at all follows what was read.
+    fn at_end(&mut self) -> Result<bool, JournalError> {
+        let Some((reader, path)) = &mut self.open else { return Ok(true) };
+        Ok(reader.fill_buf().map_err(io("read", path))?.is_empty() && self.segments.as_slice().is_empty())
+    }
+
+    fn step(&mut self) -> Result<Option<Record>, JournalError> {
+        let Some(line) = self.line()? else { return Ok(None) };
+        let due = self.due.clone();
+        // A write that the power cut leaves a line without end, or a hole of zeros in it.
+        let cut = !line.ends_with(b"\n") || line.contains(&0);
+        if cut && self.at_end()? {
+            let file = self.open.as_ref().map(|(_, path)| path.clone()).unwrap_or_default();
+            self.torn = Some(Torn { file, whole: self.whole, bytes: line.len() as u64 });
+            return Ok(None);
+        }
+        let seq = due.as_ref().map_or(1, |(seq, _)| *seq);
+        let record = Record::from_line(&line).map_err(|kind| self.here(seq, kind))?;
+        match due {
+            Some((seq, _)) if record.seq != seq => {
+                return Err(self.here(seq, BreakKind::Gap { found: record.seq }).into());
+            }
+            Some((seq, prev)) if record.prev != prev => return Err(self.here(seq, BreakKind::Unchained).into()),
+            None if record.seq == 1 && record.prev != GENESIS => return Err(self.here(1, BreakKind::Unchained).into()),
+            _ => {}
+        }
+        self.whole += line.len() as u64;
+        self.due = Some((record.seq.saturating_add(1), record.hash.clone()));
+        Ok(Some(record))
+    }
+}
+
+impl Iterator for Chain {
+    type Item = Result<Record, JournalError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.finished {
+            return None;
+        }
+        let item = self.step().transpose();
+        self.finished = !matches!(item, Some(Ok(_)));
+        item
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{Entry, Journal, Place, Settings};
+    use crate::state::ManualClock;
+    use std::sync::Arc;
+
+    /// What `verify` says after `damage` was done to the lines of a journal of five records.
+    fn damaged(damage: impl FnOnce(&mut Vec<String>)) -> ChainBreak {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(Settings::new(folder.path()), Arc::new(ManualClock::default())).unwrap();
+        for i in 0..4 {
+            journal.append(Entry::reply(Place { session: 1, turn: 1 }, &format!("reply {i}"))).unwrap();
+        }
+        let path = segments::list(folder.path()).unwrap().remove(0).path;
+        let mut lines: Vec<String> = std::fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
+        damage(&mut lines);
+        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+        match verify(folder.path()) {
+            Err(JournalError::Broken(broken)) => broken,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_removed_record_leaves_a_gap() {
+        let broken = damaged(|lines| drop(lines.remove(2)));
+        assert_eq!((broken.seq, broken.kind), (3, BreakKind::Gap { found: 4 }));
+    }
+
+    #[test]
+    fn a_swapped_record_is_out_of_place() {
+        let broken = damaged(|lines| lines.swap(1, 2));
+        assert_eq!((broken.seq, broken.kind), (2, BreakKind::Gap { found: 3 }));
+    }
+
+    #[test]
+    fn a_forged_record_with_a_right_hash_of_its_own_breaks_the_one_after_it() {
+        let broken = damaged(|lines| {
+            let mut forged = Record::from_line(lines[2].as_bytes()).unwrap();
+            forged.body = serde_json::json!({"reply": "forged"});
+            lines[2] = forged.to_line().unwrap().trim_end().to_owned();
+        });
+        assert_eq!((broken.seq, broken.kind), (4, BreakKind::Unchained));
+    }
+
+    #[test]
+    fn garbage_in_the_middle_is_named_with_its_line() {
+        let broken = damaged(|lines| lines[3] = "garbage".to_owned());
+        assert_eq!((broken.seq, broken.line), (4, 4));
+        assert!(matches!(broken.kind, BreakKind::Unreadable(_)), "{broken}");
+    }
+}

@@ -1,0 +1,25 @@
+//! The decision journal: what was said, proposed, judged, asked, executed and answered.
+//!
+//! A journal is a folder of segments, each a file of JSON lines. Every record carries the hash of the
+//! one before it and its own, so that an altered, missing or reordered record is found and named
+//! ([`verify`]). The chain shows tampering by whoever cannot rewrite all of it; against somebody who
+//! can, its newest hash ([`Journal::head`]) has to be kept elsewhere.
+//!
+//! The folder never grows beyond its cap (the oldest segments go first, and a record says so), power
+//! loss costs at most the records after the last sync, and personal content is replaced by a salted
+//! hash before it is written ([`Settings::redact`]).
+
+mod chain;
+mod entry;
+mod error;
+mod record;
+mod redact;
+mod resume;
+mod segments;
+mod writer;
+
+pub use chain::{Torn, Verified, records, verify};
+pub use entry::{Confirmation, Entry, Executed, Kind, Place};
+pub use error::{BreakKind, ChainBreak, JournalError};
+pub use record::Record;
+pub use writer::{Durability, Journal, Settings};
