@@ -246,6 +246,11 @@ impl History {
         self.grants.iter().any(|(granted, turn)| granted == key && *turn == self.turn())
     }
 
+    /// Forgets what was read of the car, because it changed by other hands (a switch was pressed).
+    pub fn forget_car(&mut self) {
+        self.world.forget();
+    }
+
     /// Withdraws every yes: the driver spoke again, the car was suspended or the policy changed.
     pub fn revoke_grants(&mut self) {
         self.grants.clear();

@@ -36,6 +36,9 @@ pub struct Cell {
     /// The write of ours that gave it this value, as long as every later reading agrees: that its
     /// effect stands is what makes an earlier call bind a later draft (design §4).
     pub writer: Option<CallRef>,
+    /// The value that was forgotten because the car changed by other hands, with its writer: a new
+    /// reading that agrees shows that our effect still stands.
+    forgotten: Option<(Value, CallRef)>,
 }
 
 /// All fields of a car. Cheap to clone: a draft is judged on a copy.
@@ -52,7 +55,7 @@ impl World {
 
     /// One field. A position outside the model is unknown.
     pub fn get(&self, cell: CellIx) -> &Cell {
-        static NOTHING: Cell = Cell { value: Value::Unknown, origin: Origin::Never, writer: None };
+        static NOTHING: Cell = Cell { value: Value::Unknown, origin: Origin::Never, writer: None, forgotten: None };
         self.cells.get(usize::from(cell.0)).unwrap_or(&NOTHING)
     }
 
@@ -62,9 +65,20 @@ impl World {
             let writer = match origin {
                 Origin::Written(call) => Some(call),
                 Origin::Observed(_) | Origin::Never if slot.value == value => slot.writer,
+                Origin::Observed(_) => slot.forgotten.take().filter(|(was, _)| *was == value).map(|(_, call)| call),
                 _ => None,
             };
-            *slot = Cell { value, origin, writer };
+            *slot = Cell { value, origin, writer, forgotten: None };
+        }
+    }
+
+    /// Forgets every value, because the car changed by other hands; who wrote it is remembered until
+    /// the next reading.
+    pub fn forget(&mut self) {
+        for cell in &mut self.cells {
+            let value = std::mem::take(&mut cell.value);
+            let forgotten = cell.writer.take().map(|call| (value, call)).or(cell.forgotten.take());
+            *cell = Cell { forgotten, ..Cell::default() };
         }
     }
 

@@ -1,0 +1,201 @@
+//! Carrying out what was cleared, call by call, each on a clearance of its own.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::Event;
+use super::run::{End, Run, message};
+use crate::execute::{Conditions, Executed, Stale, carry_out};
+use crate::model::{Draft, Message, ReportedCall, RequestedCall, Role};
+use crate::obligations::{Owed, Unread};
+use crate::state::Outcome;
+use crate::verify::{Cleared, Verdict};
+
+/// How long a clearance holds: the remainder of a draft is verified anew after every call, so this
+/// only has to cover the way from the verdict to the bus.
+const VALID_FOR: Duration = Duration::from_secs(2);
+
+/// Most times that a clearance is sought anew because the car changed under it.
+const RETRIES: u32 = 3;
+
+/// What was carried out.
+#[derive(Debug, Default)]
+pub(super) struct Acted {
+    pub(super) executed: Vec<Executed>,
+    /// Why the rest was not done, if it was not.
+    pub(super) stopped: Option<String>,
+    /// Why companions were needed, by rule.
+    pub(super) reasons: Vec<(crate::model::RuleId, String)>,
+    /// Fields that no read could tell.
+    pub(super) unread: Vec<Unread>,
+}
+
+impl Run<'_> {
+    /// Carries out a cleared draft. After each call the remainder is verified on real outcomes; a
+    /// call that failed or cannot be vouched for stops the rest (design §7).
+    pub(super) fn carry(&mut self, cleared: Cleared, owed: &Owed) -> Result<Acted, End> {
+        let reasons = owed.debts.iter().filter_map(|d| {
+            Some((self.session.policy.rule(d.rule)?.id.clone(), d.because.clone()))
+        });
+        let mut acted = Acted { reasons: reasons.collect(), unread: owed.unread.clone(), ..Acted::default() };
+        let mut next = Some(cleared);
+        let mut retries = 0;
+        while let Some(cleared) = next.take() {
+            if self.cancelled().is_err() {
+                if acted.executed.is_empty() {
+                    return Err(End::Cancelled);
+                }
+                acted.stopped = Some(self.say("cancelled", &[]));
+                break;
+            }
+            let affordable = self.account.tool_call();
+            self.afford(affordable)?;
+            let draft = cleared.draft().clone();
+            let rest = match self.one(cleared) {
+                Ok(executed) => {
+                    let failed = !matches!(executed.outcome, Outcome::Done(_));
+                    let rest = executed.rest.clone();
+                    acted.executed.push(executed);
+                    if failed {
+                        self.after_failure(&mut acted)?;
+                        if !rest.calls.is_empty() {
+                            acted.stopped = Some(self.say("stopped", &[]));
+                        }
+                        break;
+                    }
+                    rest
+                }
+                // The car changed between verdict and call: judge the same draft on what is there now.
+                Err(stale) if retries < RETRIES => {
+                    tracing::info!(%stale, "the clearance no longer held; verifying anew");
+                    retries += 1;
+                    draft
+                }
+                Err(stale) => {
+                    acted.stopped = Some(stale.to_string());
+                    break;
+                }
+            };
+            if !rest.calls.is_empty() {
+                next = self.clear_rest(&rest, &mut acted)?;
+            }
+        }
+        Ok(acted)
+    }
+
+    /// Verifies what is left; reads that it turns out to need are made at once.
+    fn clear_rest(&mut self, rest: &Draft, acted: &mut Acted) -> Result<Option<Cleared>, End> {
+        for _ in 0..RETRIES {
+            match self.judge(rest, false).verdict {
+                Verdict::Clear { cleared } | Verdict::Amend { cleared } => return Ok(Some(cleared)),
+                Verdict::Gather { reads } => {
+                    let read = self.one(reads);
+                    match read {
+                        Ok(executed) => acted.executed.push(executed),
+                        Err(stale) => tracing::info!(%stale, "a read's clearance no longer held"),
+                    }
+                }
+                Verdict::Refuse { say } => {
+                    acted.stopped = Some(say);
+                    return Ok(None);
+                }
+                Verdict::Ask { question, .. } => {
+                    acted.stopped = Some(self.say("needs-yes", &[("question", &question)]));
+                    return Ok(None);
+                }
+                Verdict::Revise => break,
+            }
+        }
+        acted.stopped = Some(self.say("stopped", &[]));
+        Ok(None)
+    }
+
+    fn one(&mut self, cleared: Cleared) -> Result<Executed, Stale> {
+        let session = &mut *self.session;
+        let now = session.clock.since_boot();
+        let conditions =
+            Conditions { session: &session.id, policy: &session.policy, cleared_at: now, now, valid_for: VALID_FOR };
+        let executed =
+            self.runtime.block_on(carry_out(cleared, &conditions, session.vehicle.as_ref(), &mut session.history))?;
+        session.history.end_step();
+        session.ledger.done(&session.policy, &executed);
+        let (outcome, detail) = words(&executed);
+        record(&mut session.conversation, &session.policy.model.result, &executed);
+        (self.events)(Event::Executed {
+            call: ReportedCall::from(&executed.call),
+            wanted_by: executed.call.by.as_ref().map_or_else(|| "student".to_owned(), |rule| format!("rule {rule}")),
+            outcome: outcome.to_owned(),
+            detail,
+            millis: u64::try_from(executed.took.as_millis()).unwrap_or(u64::MAX),
+        });
+        Ok(executed)
+    }
+
+    /// A companion that failed leaves its rule unsatisfied: what the rule says of that is done.
+    fn after_failure(&mut self, acted: &mut Acted) -> Result<(), End> {
+        let Some(rule) = acted.executed.last().and_then(|e| e.call.by.clone()) else { return Ok(()) };
+        let policy = self.session.policy.clone();
+        let Some(rule) = policy.rules().iter().find(|r| r.id == rule) else { return Ok(()) };
+        let calls = crate::obligations::on_failure(&policy, &self.session.history, rule);
+        if calls.is_empty() {
+            return Ok(());
+        }
+        if let Verdict::Clear { cleared } | Verdict::Amend { cleared } = self.judge(&Draft::calls(calls), false).verdict {
+            match self.one(cleared) {
+                Ok(executed) => acted.executed.push(executed),
+                Err(stale) => tracing::warn!(%stale, "the call for a failed companion could not be made"),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Outcome and detail of an executed call, as events and journals name them.
+pub(super) fn words(executed: &Executed) -> (&'static str, String) {
+    match &executed.outcome {
+        Outcome::Done(payload) if executed.read_back.is_empty() => ("done", payload.to_string()),
+        Outcome::Done(_) => {
+            let fields: Vec<String> = executed.read_back.iter().map(|f| format!("{} = {}", f.field, f.read)).collect();
+            ("done", fields.join(", "))
+        }
+        Outcome::Failed(why) => ("failed", why.to_string()),
+        Outcome::Unknown(why) => ("unknown", why.to_string()),
+        Outcome::Pending => ("unknown", "no result".to_owned()),
+    }
+}
+
+/// Writes call and result into the conversation the way recorded ones have them, so that a student
+/// sees live sessions and recordings alike.
+fn record(conversation: &mut Vec<Message>, shape: &crate::state::ResultShape, executed: &Executed) {
+    let call = &executed.call;
+    let requested = RequestedCall {
+        id: call.id.as_str().to_owned(),
+        tool: call.tool.to_string(),
+        arguments: Json::Object(call.arguments.clone()).to_string(),
+    };
+    conversation.push(Message { role: Role::Assistant, content: None, tool_calls: vec![requested], tool_call_id: None });
+    let result = match &executed.outcome {
+        Outcome::Done(payload) => wrap(shape, true, payload),
+        Outcome::Failed(why) | Outcome::Unknown(why) => wrap(shape, false, &json!(why.as_ref())),
+        Outcome::Pending => wrap(shape, false, &Json::Null),
+    };
+    conversation.push(Message { tool_call_id: Some(call.id.as_str().to_owned()), ..message(Role::Tool, &result.to_string()) });
+}
+
+fn wrap(shape: &crate::state::ResultShape, success: bool, payload: &Json) -> Json {
+    let mut out = serde_json::Map::new();
+    if let Some((field, word)) = &shape.success {
+        out.insert(field.clone(), if success { word.as_str() } else { "FAILURE" }.into());
+    }
+    match &shape.payload {
+        Some(member) => {
+            out.insert(member.clone(), payload.clone());
+        }
+        None if out.is_empty() => return payload.clone(),
+        None => {
+            out.insert("payload".to_owned(), payload.clone());
+        }
+    }
+    Json::Object(out)
+}

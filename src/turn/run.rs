@@ -1,0 +1,286 @@
+//! The loop of one turn.
+
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+
+use super::budget::{Account, Exhausted};
+use super::session::{Models, Pending, Session};
+use super::{Done, Event, Events, Heard, Replies, TurnReport};
+use crate::model::{Draft, Finding, Message, ReportedCall, Role, Tier, ToolCall};
+use crate::obligations::Owed;
+use crate::student::{Cancel, StudentError};
+use crate::verify::{Checked, Cleared, Step, Valve, Verdict, report};
+
+/// Most reads that are gathered for one draft before it counts as undecidable.
+const GATHERS: u32 = 6;
+
+/// How a turn ends before its normal end.
+pub(super) enum End {
+    /// The driver is asked.
+    Asked(String),
+    /// It cannot be done.
+    Refused(String),
+    /// Stopped from outside.
+    Cancelled,
+}
+
+/// What one draft came to.
+enum Settled {
+    /// Calls were carried out.
+    Acted(super::carry::Acted),
+    /// A reply was cleared.
+    Reply(String),
+}
+
+/// One running turn.
+pub(super) struct Run<'a> {
+    pub(super) session: &'a mut Session,
+    pub(super) models: &'a mut Models,
+    pub(super) runtime: &'a Handle,
+    pub(super) cancel: &'a Cancel,
+    pub(super) events: &'a mut Events<'a>,
+    pub(super) account: Account,
+    pub(super) valve: Valve,
+    pub(super) language: String,
+    pub(super) harness: Duration,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        session: &'a mut Session,
+        models: &'a mut Models,
+        runtime: &'a Handle,
+        cancel: &'a Cancel,
+        events: &'a mut Events<'a>,
+    ) -> Self {
+        let account = Account::new(session.config.budget);
+        Self {
+            session,
+            models,
+            runtime,
+            cancel,
+            events,
+            account,
+            valve: Valve::default(),
+            language: String::new(),
+            harness: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn turn(mut self, heard: &Heard) -> TurnReport {
+        let (done, text) = match self.run(heard) {
+            Ok(text) => (Done::Replied, text),
+            Err(End::Asked(question)) => (Done::Asked, question),
+            Err(End::Refused(say)) => (Done::Refused, say),
+            Err(End::Cancelled) => (Done::Cancelled, String::new()),
+        };
+        let text = super::sanitise(&text);
+        if !text.is_empty() {
+            self.session.history.said(&text);
+            self.session.history.end_step();
+            self.session.conversation.push(message(Role::Assistant, &text));
+        }
+        (self.events)(Event::Reply { text: text.clone() });
+        TurnReport {
+            done,
+            text,
+            model_calls: self.account.model_calls,
+            tokens: self.account.tokens,
+            took: self.account.elapsed(),
+            harness: self.harness,
+        }
+    }
+
+    fn run(&mut self, heard: &Heard) -> Result<String, End> {
+        self.session.refresh();
+        self.language = super::answer::language(&self.session.policy, heard);
+        let bound = self.hear(heard)?;
+        let mut first = bound.map(Draft::calls);
+        loop {
+            let draft = match first.take() {
+                Some(draft) => draft,
+                None => self.draft(None)?,
+            };
+            match self.settle(draft)? {
+                Settled::Reply(text) => return Ok(text),
+                Settled::Acted(acted) if self.session.config.replies == Replies::Template || acted.stopped.is_some() => {
+                    return self.report(&acted);
+                }
+                Settled::Acted(_) => {}
+            }
+        }
+    }
+
+    /// Takes in what the driver said. With a question open, a yes brings back the calls it covers, a
+    /// no ends the turn; anything else lets the question die.
+    fn hear(&mut self, heard: &Heard) -> Result<Option<Vec<ToolCall>>, End> {
+        let session = &mut *self.session;
+        session.history.revoke_grants();
+        session.history.heard(&heard.text);
+        session.history.end_step();
+        session.conversation.push(message(Role::User, &heard.text));
+        let Some(pending) = session.pending.take() else {
+            session.ledger.take_in(&session.policy, &heard.text);
+            let asks = session.ledger.open();
+            (self.events)(Event::Asks { asks });
+            return Ok(None);
+        };
+        let answer = super::answer::answer(&session.policy, &session.config, heard);
+        if let Some(yes) = answer {
+            (self.events)(Event::Answered { yes });
+        }
+        // The yes covers the state in which it was asked: a car that changed since must be asked anew.
+        let holds = pending.policy == session.policy.hash && pending.epoch == session.vehicle.epoch();
+        match answer {
+            Some(true) if holds => {
+                pending.bound.iter().for_each(|call| session.history.grant(call.key()));
+                Ok(Some(pending.bound))
+            }
+            Some(true) => Ok(Some(pending.bound)),
+            Some(false) => Err(End::Refused(self.say("left-undone", &[]))),
+            None => {
+                session.ledger.take_in(&session.policy, &heard.text);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Brings one draft to an end: rounds of verify and revise, reads, questions, execution.
+    fn settle(&mut self, mut draft: Draft) -> Result<Settled, End> {
+        let (mut round, mut gathers, mut escalated) = (0, 0, false);
+        loop {
+            self.cancelled()?;
+            let checked = self.judge(&draft, true);
+            let Checked { verdict, findings, owed, .. } = checked;
+            match verdict {
+                Verdict::Refuse { say } => return Err(End::Refused(say)),
+                Verdict::Gather { reads } if gathers < GATHERS => {
+                    gathers += 1;
+                    self.gather(reads)?;
+                }
+                Verdict::Gather { .. } => return Err(End::Refused(self.say("undecidable", &[]))),
+                Verdict::Ask { question, bound } => return Err(self.ask(question, bound)),
+                Verdict::Amend { cleared } | Verdict::Clear { cleared } => {
+                    return match cleared.draft().calls.is_empty() {
+                        false => Ok(Settled::Acted(self.carry(cleared, &owed)?)),
+                        true => Ok(Settled::Reply(cleared.draft().reply.clone().unwrap_or_default())),
+                    };
+                }
+                Verdict::Revise => {
+                    let hard: Vec<Finding> = findings.iter().filter(|f| f.tier == Tier::Hard).cloned().collect();
+                    if hard.is_empty() && complete(&mut draft, &owed) {
+                        continue; // only sentences were missing, and they are computed
+                    }
+                    if round < self.account.rounds() {
+                        round += 1;
+                        draft = self.draft(Some((round, &draft, &findings)))?;
+                    } else if !escalated {
+                        escalated = true;
+                        draft = self.escalate(round + 1, &draft, &hard)?;
+                    } else {
+                        return Err(End::Refused(self.cannot(&hard)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// One verification step with everything a turn has. The critic is asked about drafts of the
+    /// student only, not about what the harness composed itself.
+    pub(super) fn judge(&mut self, draft: &Draft, critic: bool) -> Checked {
+        let start = Instant::now();
+        let session = &mut *self.session;
+        session.refresh();
+        let asked = critic && session.config.critic;
+        let judge = if asked { self.models.student.as_judge() } else { None };
+        let checked = Step {
+            policy: &session.policy,
+            limits: &session.limits,
+            history: &session.history,
+            advice: session.config.apply,
+            binding: session.binding(),
+            critic: judge.map(|j| (j, session.conversation.as_slice())),
+            valve: Some(&mut self.valve),
+        }
+        .check(draft);
+        self.harness += checked.took.min(start.elapsed());
+        for fault in &checked.health.faults {
+            (self.events)(Event::Fault { why: fault.to_string() });
+        }
+        (self.events)(Event::Judged { report: report(&checked) });
+        checked
+    }
+
+    fn ask(&mut self, question: String, bound: Vec<ToolCall>) -> End {
+        let bound_calls: Vec<ReportedCall> = bound.iter().map(ReportedCall::from).collect();
+        self.session.pending = Some(Pending {
+            question: question.clone(),
+            bound,
+            policy: self.session.policy.hash,
+            epoch: self.session.epoch,
+        });
+        (self.events)(Event::Question { question: question.clone(), bound: bound_calls });
+        End::Asked(question)
+    }
+
+    /// What the driver hears when no draft could be cleared: what stands in the way, not how often
+    /// it was tried.
+    fn cannot(&self, hard: &[Finding]) -> String {
+        let why = hard.first().map(|f| f.say.clone().unwrap_or_else(|| f.because.clone())).unwrap_or_default();
+        self.say("cannot", &[("why", why.as_str())])
+    }
+
+    pub(super) fn cancelled(&self) -> Result<(), End> {
+        if self.cancel.is_cancelled() { Err(End::Cancelled) } else { Ok(()) }
+    }
+
+    /// Turns an exhausted budget into a refusal that names it.
+    pub(super) fn afford(&mut self, asked: Result<(), Exhausted>) -> Result<(), End> {
+        asked.map_err(|budget| {
+            tracing::warn!(%budget, session = %self.session.id, "turn refused");
+            (self.events)(Event::Fault { why: budget.to_string() });
+            End::Refused(self.say("budget", &[("budget", &budget.to_string())]))
+        })
+    }
+
+    /// A model that failed ends the turn with its cause; nothing was executed by it.
+    pub(super) fn failed(&mut self, error: &StudentError) -> End {
+        if matches!(error, StudentError::Cancelled) {
+            return End::Cancelled;
+        }
+        (self.events)(Event::Fault { why: error.to_string() });
+        End::Refused(self.say("no-draft", &[("why", &error.to_string())]))
+    }
+
+    /// What the harness says on an occasion, in the driver's language where the tables have it.
+    pub(super) fn say(&self, occasion: &str, holes: &[(&str, &str)]) -> String {
+        super::answer::say(&self.session.policy, &self.language, occasion, holes)
+    }
+
+    /// Reads that a verdict demanded, each on a clearance of its own.
+    fn gather(&mut self, reads: Cleared) -> Result<(), End> {
+        let acted = self.carry(reads, &Owed::default())?;
+        for executed in acted.executed.iter().filter(|e| !matches!(e.outcome, crate::state::Outcome::Done(_))) {
+            tracing::info!(call = %executed.call, "a demanded read failed");
+        }
+        Ok(())
+    }
+}
+
+/// Appends owed sentences to a reply; false when none was owed.
+pub(super) fn complete(draft: &mut Draft, owed: &Owed) -> bool {
+    let Some(reply) = draft.reply.as_mut().filter(|_| !owed.disclosures.is_empty()) else { return false };
+    for disclosure in &owed.disclosures {
+        if reply.contains(&disclosure.sentence) {
+            return false; // said, and still owed: the rule's `@said` does not know its own sentence
+        }
+        reply.push(' ');
+        reply.push_str(&disclosure.sentence);
+    }
+    true
+}
+
+pub(super) fn message(role: Role, text: &str) -> Message {
+    Message { role, content: Some(text.to_owned()), tool_calls: Vec::new(), tool_call_id: None }
+}

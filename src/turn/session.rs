@@ -1,0 +1,173 @@
+//! A session: one conversation with one car under one policy.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use super::ledger::Ledger;
+use super::run::Run;
+use super::{Config, Events, Heard, TurnReport};
+use crate::model::{Draft, Message, PolicyHash, Role, ToolCall, VerdictReport};
+use crate::policy::{HardLimits, Policy};
+use crate::state::{Clock, History, Now, Side, SystemClock};
+use crate::student::{Cancel, Student};
+use crate::tools::Removed;
+use crate::vehicle::Vehicle;
+use crate::verify::{Binding, Checked, SessionId, Step, report};
+
+/// The models of a service: one at a time drafts, for whichever session has the turn.
+pub struct Models {
+    /// Drafts, and serves as critic where it can.
+    pub student: Box<dyn Student>,
+    /// Drafts once when the student could not mend its draft.
+    pub escalation: Option<Box<dyn Student>>,
+}
+
+/// A question that waits for the driver's answer. It dies with the next thing the driver says.
+#[derive(Debug, Clone)]
+pub(super) struct Pending {
+    /// The question.
+    pub(super) question: String,
+    /// The exact calls that a yes covers.
+    pub(super) bound: Vec<ToolCall>,
+    /// The policy under which it was asked.
+    pub(super) policy: PolicyHash,
+    /// The state of the car in which it was asked.
+    pub(super) epoch: u64,
+}
+
+/// One conversation.
+pub struct Session {
+    pub(super) id: SessionId,
+    pub(super) policy: Arc<Policy>,
+    pub(super) limits: Arc<HardLimits>,
+    pub(super) config: Config,
+    pub(super) vehicle: Arc<dyn Vehicle>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) history: History,
+    pub(super) conversation: Vec<Message>,
+    pub(super) pending: Option<Pending>,
+    pub(super) ledger: Ledger,
+    /// The epoch of the car that the history knows.
+    pub(super) epoch: u64,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("id", &self.id).field("policy", &self.policy.hash).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A new conversation.
+    pub fn new(id: SessionId, policy: Arc<Policy>, limits: Arc<HardLimits>, config: Config, vehicle: Arc<dyn Vehicle>) -> Self {
+        let history = History::new(&policy.model);
+        let epoch = vehicle.epoch();
+        Self {
+            id,
+            policy,
+            limits,
+            config,
+            vehicle,
+            clock: Arc::new(SystemClock),
+            history,
+            conversation: Vec::new(),
+            pending: None,
+            ledger: Ledger::default(),
+            epoch,
+        }
+    }
+
+    /// Replaces the clock, so that a test can let time pass.
+    pub fn set_clock(&mut self, clock: Arc<dyn Clock>) {
+        self.clock = clock;
+    }
+
+    /// Sets the system message: place, time and whatever the student should know.
+    pub fn set_system(&mut self, text: &str) {
+        self.history.set_system(&self.policy.model, text);
+        let message = Message { role: Role::System, content: Some(text.to_owned()), tool_calls: Vec::new(), tool_call_id: None };
+        match self.conversation.first_mut() {
+            Some(first) if first.role == Role::System => *first = message,
+            _ => self.conversation.insert(0, message),
+        }
+    }
+
+    /// Sets place and time.
+    pub fn set_now(&mut self, now: Now) {
+        self.history.set_now(now);
+    }
+
+    /// Names what this car lacks of the inventory.
+    pub fn set_removed(&mut self, removed: Removed) {
+        self.history.set_removed(removed);
+    }
+
+    /// Sets the side the driver sits on.
+    pub fn set_side(&mut self, side: Side) {
+        self.history.set_side(side);
+    }
+
+    /// The session's identifier.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// The conversation and the car as this session knows them.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The question that waits for an answer.
+    pub fn pending(&self) -> Option<&str> {
+        self.pending.as_ref().map(|p| p.question.as_str())
+    }
+
+    /// Runs one turn to its end on the calling thread. Vehicle calls are driven on `runtime`, which
+    /// must not be the runtime this thread is a worker of.
+    pub fn turn(
+        &mut self,
+        models: &mut Models,
+        runtime: &Handle,
+        heard: &Heard,
+        cancel: &Cancel,
+        events: &mut Events<'_>,
+    ) -> TurnReport {
+        Run::new(self, models, runtime, cancel, events).turn(heard)
+    }
+
+    /// Judges a draft of an assistant with its own model, without a critic and without executing.
+    pub fn verify(&mut self, draft: &Draft) -> VerdictReport {
+        self.refresh();
+        report(&self.check(draft))
+    }
+
+    /// One verification step outside a turn.
+    pub(super) fn check(&self, draft: &Draft) -> Checked {
+        Step {
+            policy: &self.policy,
+            limits: &self.limits,
+            history: &self.history,
+            advice: self.config.apply,
+            binding: self.binding(),
+            critic: None,
+            valve: None,
+        }
+        .check(draft)
+    }
+
+    /// What a clearance given now is bound to.
+    pub(super) fn binding(&self) -> Binding {
+        Binding { session: self.id.clone(), policy: self.policy.hash, epoch: self.epoch }
+    }
+
+    /// Brings the history up to the car: what other hands changed must be read again.
+    pub(super) fn refresh(&mut self) {
+        self.history.set_clock(self.clock.since_boot());
+        let epoch = self.vehicle.epoch();
+        if epoch != self.epoch {
+            self.history.forget_car();
+            self.epoch = epoch;
+        }
+    }
+}
