@@ -8,7 +8,7 @@ use super::Event;
 use super::run::{End, Run, message};
 use crate::execute::{Conditions, Executed, Stale, carry_out};
 use crate::model::{Draft, Message, ReportedCall, RequestedCall, Role};
-use crate::obligations::{Owed, Unread};
+use crate::obligations::{Owed, Unread, on_failure};
 use crate::state::Outcome;
 use crate::verify::{Cleared, Verdict};
 
@@ -134,10 +134,10 @@ impl Run<'_> {
 
     /// A companion that failed leaves its rule unsatisfied: what the rule says of that is done.
     fn after_failure(&mut self, acted: &mut Acted) -> Result<(), End> {
-        let Some(rule) = acted.executed.last().and_then(|e| e.call.by.clone()) else { return Ok(()) };
+        let Some(failed) = acted.executed.last().map(|e| e.call.clone()) else { return Ok(()) };
         let policy = self.session.policy.clone();
-        let Some(rule) = policy.rules().iter().find(|r| r.id == rule) else { return Ok(()) };
-        let calls = crate::obligations::on_failure(&policy, &self.session.history, rule);
+        let Some(rule) = policy.rules().iter().find(|r| failed.by.as_ref() == Some(&r.id)) else { return Ok(()) };
+        let calls = on_failure(&policy, &self.session.history, rule, &failed);
         if calls.is_empty() {
             return Ok(());
         }

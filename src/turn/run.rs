@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
+use super::answer::Answer;
 use super::budget::{Account, Exhausted};
 use super::session::{Models, Pending, Session};
 use super::{Done, Event, Events, Heard, Replies, TurnReport};
@@ -127,19 +128,20 @@ impl<'a> Run<'a> {
             return Ok(None);
         };
         let answer = super::answer::answer(&session.policy, &session.config, heard);
-        if let Some(yes) = answer {
-            (self.events)(Event::Answered { yes });
+        if answer != Answer::Other {
+            (self.events)(Event::Answered { yes: answer == Answer::Yes });
         }
         // The yes covers the state in which it was asked: a car that changed since must be asked anew.
         let holds = pending.policy == session.policy.hash && pending.epoch == session.vehicle.epoch();
         match answer {
-            Some(true) if holds => {
+            Answer::Yes if holds => {
                 pending.bound.iter().for_each(|call| session.history.grant(call.key()));
                 Ok(Some(pending.bound))
             }
-            Some(true) => Ok(Some(pending.bound)),
-            Some(false) => Err(End::Refused(self.say("left-undone", &[]))),
-            None => {
+            Answer::Yes => Ok(Some(pending.bound)),
+            Answer::No => Err(End::Refused(self.say("left-undone", &[]))),
+            Answer::NotTheDriver => Err(End::Refused(self.say("not-the-driver", &[]))),
+            Answer::Other => {
                 session.ledger.take_in(&session.policy, &heard.text);
                 Ok(None)
             }

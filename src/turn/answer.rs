@@ -1,0 +1,60 @@
+//! What the driver's words are to an open question, and in which language we answer.
+
+use super::{Config, Heard};
+use crate::obligations::is_plain_yes;
+use crate::policy::{PhraseRole, Policy};
+
+/// What an utterance is to an open question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// An unqualified yes of the driver.
+    Yes,
+    /// A no, or a yes with a condition: neither lets anything happen.
+    No,
+    /// An answer from somebody else, or one that was hardly heard.
+    NotTheDriver,
+    /// Something else: the question dies with it.
+    Other,
+}
+
+/// Reads an utterance as an answer. A yes counts only from the driver's own speech, where the
+/// assistant reports zone and confidence (design §6).
+pub(super) fn answer(policy: &Policy, config: &Config, heard: &Heard) -> Answer {
+    let reading = policy.read(&heard.text);
+    let yes = is_plain_yes(&reading);
+    let no = !yes && (reading.has(PhraseRole::No) || (reading.has(PhraseRole::Yes) && reading.nouns().next().is_none()));
+    let foreign = |zone: &String| config.consent_zone.as_ref().is_some_and(|wanted| wanted != zone);
+    let unheard = heard.confidence.is_some_and(|c| c < config.consent_confidence);
+    if yes && (heard.zone.as_ref().is_some_and(foreign) || unheard) {
+        return Answer::NotTheDriver;
+    }
+    match (yes, no) {
+        (true, _) => Answer::Yes,
+        (false, true) => Answer::No,
+        (false, false) => Answer::Other,
+    }
+}
+
+/// The language to answer in: the recogniser's word, else what the sentence itself is written in.
+pub(super) fn language(policy: &Policy, heard: &Heard) -> String {
+    let spoken = || {
+        let at = policy.read(&heard.text).language()?;
+        Some(policy.phrases.get(usize::from(at))?.language.clone())
+    };
+    heard
+        .language
+        .clone()
+        .filter(|code| policy.phrases.iter().any(|p| p.language == *code))
+        .or_else(spoken)
+        .or_else(|| policy.phrases.first().map(|p| p.language.clone()))
+        .unwrap_or_default()
+}
+
+/// What the harness says on an occasion. A table without the occasion falls back to the first table;
+/// with none at all the holes are spoken bare, because silence would hide what happened.
+pub(super) fn say(policy: &Policy, language: &str, occasion: &str, holes: &[(&str, &str)]) -> String {
+    let tables = policy.phrases(language).into_iter().chain(policy.phrases.first());
+    tables.into_iter().find_map(|t| t.say(occasion, holes)).unwrap_or_else(|| {
+        holes.iter().map(|(_, value)| *value).collect::<Vec<_>>().join(" ")
+    })
+}
