@@ -198,7 +198,8 @@ fn marked<'a>(policy: &Policy, history: &History, s: &Settlement, asking: &mut V
         let marked = planned.tool.and_then(|t| policy.inventory.at(t)).is_some_and(|t| t.needs_consent);
         if marked && !asking.iter().any(|(a, _)| a.call == at) && !granted(policy, history, &planned.call, None) {
             let because = format!("{} needs the driver's explicit yes", planned.call.tool);
-            let question = format!("May I do this: {}?", planned.call);
+            let words = policy.call_words("en", &planned.call);
+            let question = policy.say("en", "shall-i", &[("what", &words)]);
             let ask = Asking {
                 rule: RuleIx(u16::MAX),
                 call: at,

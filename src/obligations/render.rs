@@ -56,6 +56,9 @@ fn attribute_of(frame: &RuleFrame<'_>, slot: crate::policy::SlotIx) -> Option<At
     }
 }
 
+/// The language that rules write their sentences in.
+const LANGUAGE: &str = "en";
+
 /// The sentence of a template; `resource` is how the items are called.
 pub(super) fn text(frame: &RuleFrame<'_>, template: &TextTemplate, resource: &str) -> String {
     template
@@ -64,6 +67,7 @@ pub(super) fn text(frame: &RuleFrame<'_>, template: &TextTemplate, resource: &st
         .map(|piece| match piece {
             Piece::Text(words) => words.clone(),
             Piece::Resource => resource.to_owned(),
+            Piece::Call => frame.call.map(|call| frame.policy.call_words(LANGUAGE, call)).unwrap_or_default(),
             Piece::Slot(slot) => spoken(frame, *slot),
         })
         .collect()
@@ -115,7 +119,7 @@ pub(super) fn resolution_of(frame: &RuleFrame<'_>, slot: crate::policy::SlotIx) 
 pub(super) fn items(policy: &crate::policy::Policy, entity: EntityIx, items: &[u16]) -> String {
     let Some(declared) = policy.model.entity(entity).filter(|e| !e.is_singleton()) else { return "car".to_owned() };
     let noun =
-        declared.names.get("en").and_then(|n| n.first()).cloned().unwrap_or_else(|| declared.name.to_lowercase());
+        declared.names.get(LANGUAGE).and_then(|n| n.first()).cloned().unwrap_or_else(|| declared.name.to_lowercase());
     if items.len() > 1 && items.len() == declared.items.len() {
         return format!("all {noun}s");
     }

@@ -11,6 +11,7 @@ mod phrases;
 mod program;
 mod rule;
 mod set;
+mod spoken;
 mod template;
 
 pub use blob::{BlobError, FORMAT};

@@ -43,6 +43,8 @@ pub enum Piece {
     Text(String),
     /// `{resource}`: how people call the rule's item.
     Resource,
+    /// `{call}`: the triggering call with every argument, as people say it.
+    Call,
     /// `{input.x}`, `{weather.condition}`: a slot's value in natural units.
     Slot(SlotIx),
 }

@@ -49,12 +49,3 @@ pub(super) fn language(policy: &Policy, heard: &Heard) -> String {
         .or_else(|| policy.phrases.first().map(|p| p.language.clone()))
         .unwrap_or_default()
 }
-
-/// What the harness says on an occasion. A table without the occasion falls back to the first table;
-/// with none at all the holes are spoken bare, because silence would hide what happened.
-pub(super) fn say(policy: &Policy, language: &str, occasion: &str, holes: &[(&str, &str)]) -> String {
-    let tables = policy.phrases(language).into_iter().chain(policy.phrases.first());
-    tables.into_iter().find_map(|t| t.say(occasion, holes)).unwrap_or_else(|| {
-        holes.iter().map(|(_, value)| *value).collect::<Vec<_>>().join(" ")
-    })
-}

@@ -257,7 +257,7 @@ impl<'a> Run<'a> {
 
     /// What the harness says on an occasion, in the driver's language where the tables have it.
     pub(super) fn say(&self, occasion: &str, holes: &[(&str, &str)]) -> String {
-        super::answer::say(&self.session.policy, &self.language, occasion, holes)
+        self.session.policy.say(&self.language, occasion, holes)
     }
 
     /// Reads that a verdict demanded, each on a clearance of its own.

@@ -4,10 +4,9 @@ use serde_json::Value as Json;
 
 use super::carry::Acted;
 use super::run::{End, Run, complete};
-use crate::execute::Executed;
-use crate::model::{Draft, ToolCall};
+use crate::model::Draft;
 use crate::policy::Policy;
-use crate::state::{Attribute, ItemRef, Outcome};
+use crate::state::Outcome;
 use crate::verify::Verdict;
 
 /// Most values of one reading that are spoken: more is not listened to.
@@ -41,10 +40,10 @@ impl Run<'_> {
         let mut companions: Vec<(String, Vec<String>)> = Vec::new();
         let mut sentences: Vec<String> = Vec::new();
         for executed in &acted.executed {
-            let what = self.call(&executed.call);
+            let what = self.session.policy.call_words(&self.language, &executed.call);
             let writes = self.session.policy.inventory.get(executed.call.tool.as_str()).is_some_and(|t| t.is_write());
             match (&executed.outcome, &executed.call.by) {
-                (Outcome::Done(payload), _) if !writes => sentences.extend(self.reading(executed, payload)),
+                (Outcome::Done(payload), _) if !writes => sentences.extend(self.reading(payload)),
                 (Outcome::Done(_), None) => done.push(what),
                 (Outcome::Done(_), Some(rule)) => {
                     let why = self.sentence(rule);
@@ -82,71 +81,16 @@ impl Run<'_> {
     }
 
     fn list(&self, items: &[String]) -> String {
-        match items.split_last() {
-            Some((last, rest)) if !rest.is_empty() => {
-                self.say("and", &[("first", &rest.join(", ")), ("last", last)])
-            }
-            _ => items.join(", "),
-        }
-    }
-
-    /// A call as people say it: `driver window 0 percent`.
-    fn call(&self, call: &ToolCall) -> String {
-        let policy = &self.session.policy;
-        let effect = policy.inventory.position(call.tool.as_str()).and_then(|t| policy.model.tool(t));
-        let noun = effect
-            .and_then(|e| e.nouns.get(&self.language).or_else(|| e.nouns.values().next()))
-            .and_then(|n| n.first())
-            .cloned()
-            .unwrap_or_else(|| call.tool.as_str().replace('_', " "));
-        let item = effect.and_then(|e| e.item.as_ref());
-        let mut words: Vec<String> = Vec::new();
-        if let Some(item) = item {
-            let word = call.arguments.get(&item.argument).and_then(Json::as_str).unwrap_or_default();
-            match item.resolve(word) {
-                Some(ItemRef::All) => words.push(self.say("all", &[])),
-                _ => words.push(word.to_lowercase().replace('_', " ")),
-            }
-        }
-        words.push(noun);
-        let attribute = |name: &str| -> Option<&Attribute> {
-            let set = effect?.sets.iter().find(|s| matches!(&s.from, crate::state::SetFrom::Argument { name: n, .. } if n == name))?;
-            policy.model.attribute(set.attribute)
-        };
-        for (name, value) in call.arguments.iter().filter(|(n, _)| item.is_none_or(|i| i.argument != **n)) {
-            words.push(self.value(value, attribute(name).map(|a| a.unit.as_str()).unwrap_or_default()));
-        }
-        words.join(" ")
-    }
-
-    fn value(&self, value: &Json, unit: &str) -> String {
-        match value {
-            Json::Bool(true) => self.say("on", &[]),
-            Json::Bool(false) => self.say("off", &[]),
-            Json::Number(n) => {
-                let number = crate::model::number(n).to_string();
-                match unit {
-                    "" => number,
-                    "%" => self.say("percent", &[("number", &number)]),
-                    "°C" => self.say("degrees", &[("number", &number)]),
-                    other => format!("{number} {other}"),
-                }
-            }
-            Json::String(word) if word.chars().any(char::is_lowercase) => word.clone(),
-            Json::String(word) => word.to_lowercase().replace('_', " "),
-            Json::Array(items) => items.iter().map(|i| self.value(i, unit)).collect::<Vec<_>>().join(", "),
-            Json::Null | Json::Object(_) => String::new(),
-        }
+        self.session.policy.list(&self.language, items)
     }
 
     /// What a read found, as a sentence.
-    fn reading(&self, executed: &Executed, payload: &Json) -> Option<String> {
+    fn reading(&self, payload: &Json) -> Option<String> {
         let policy = &self.session.policy;
         let mut parts: Vec<String> = Vec::new();
-        scalars(policy, payload, "", &mut parts, &|value, unit| self.value(value, unit));
+        scalars(policy, payload, "", &mut parts, &|value, unit| policy.value_words(&self.language, value, unit));
         parts.truncate(SPOKEN);
         (!parts.is_empty()).then(|| {
-            let _ = executed;
             self.say("reading", &[("what", &parts.join(", "))])
         })
     }

@@ -7,6 +7,9 @@ use crate::model::{Draft, Finding, Tier, ToolCall};
 use crate::obligations::{Owed, Settled};
 use crate::policy::{Policy, RuleKind};
 
+/// The language of refusals: that of the sentences they quote.
+const LANGUAGE: &str = "en";
+
 /// Whether a finding is settled by reading: every call of its remedy only observes.
 pub(super) fn is_read_demand(policy: &Policy, finding: &Finding) -> bool {
     finding.tier == Tier::Owed
@@ -41,17 +44,12 @@ pub(super) fn decide(policy: &Policy, owed: &Owed, changed: bool, findings: &[Fi
 /// a tool that this car lacks, a prohibition. Everything else the student may still mend.
 fn refusal(policy: &Policy, owed: &Owed, findings: &[Finding]) -> Option<String> {
     if let Some(conflict) = owed.conflicts.first() {
-        return Some(match &conflict.lacking {
-            Some(tool) => {
-                format!("I can't do that: it needs {tool}, which this car does not have. {}", conflict.because)
-            }
-            None => format!("I can't do that: {}", conflict.because),
-        });
+        let occasion = if conflict.lacking.is_some() { "no-tool" } else { "no-way-out" };
+        return Some(policy.say(LANGUAGE, occasion, &[("what", &conflict.because)]));
     }
-    let prohibited =
-        owed.breaches.iter().find(|b| policy.rule(b.rule).is_some_and(|r| r.kind == RuleKind::Prohibition));
+    let prohibited = owed.breaches.iter().find(|b| policy.rule(b.rule).is_some_and(|r| r.kind == RuleKind::Prohibition));
     if let Some(breach) = prohibited {
-        return Some(format!("I can't do that: {}", breach.because));
+        return Some(policy.say(LANGUAGE, "not-allowed", &[("what", &breach.because)]));
     }
     findings.iter().find(|f| f.tier == Tier::Hard && f.say.is_some()).and_then(|f| f.say.clone())
 }

@@ -4,6 +4,9 @@ use crate::model::ToolCall;
 use crate::obligations::{Owed, Settled};
 use crate::policy::Policy;
 
+/// The language that rules write their questions in; ours join them.
+const LANGUAGE: &str = "en";
+
 /// One question for everything a plan needs a yes for.
 ///
 /// It lists the companions that would come along, because the yes covers them too (design §6:
@@ -17,7 +20,7 @@ pub(super) fn question(policy: &Policy, owed: &Owed) -> String {
     }
     for debt in owed.debts.iter().filter(|d| d.settled == Settled::Held && d.overwrites) {
         let sentence = policy.rule(debt.rule).map(|r| r.sentence.to_string()).unwrap_or_default();
-        parts.push(format!("The policy says: {} {}. Do it your way all the same?", sentence, debt.because));
+        parts.push(policy.say(LANGUAGE, "against-policy", &[("sentence", &sentence), ("because", &debt.because)]));
     }
     let held: Vec<&ToolCall> = owed
         .debts
@@ -29,12 +32,12 @@ pub(super) fn question(policy: &Policy, owed: &Owed) -> String {
         })
         .collect();
     if !held.is_empty() {
-        let calls: Vec<String> = held.iter().map(|c| c.to_string()).collect();
-        parts.push(format!("That also needs {}. Shall I do that as well?", calls.join(" and ")));
+        let calls: Vec<String> = held.iter().map(|c| policy.call_words(LANGUAGE, c)).collect();
+        parts.push(policy.say(LANGUAGE, "needs-also", &[("what", &policy.list(LANGUAGE, &calls))]));
     }
     if parts.is_empty() {
-        let calls: Vec<String> = owed.amended.calls.iter().map(ToString::to_string).collect();
-        parts.push(format!("Shall I do this: {}?", calls.join(", ")));
+        let calls: Vec<String> = owed.amended.calls.iter().map(|c| policy.call_words(LANGUAGE, c)).collect();
+        parts.push(policy.say(LANGUAGE, "shall-i", &[("what", &policy.list(LANGUAGE, &calls))]));
     }
     parts.join(" ")
 }

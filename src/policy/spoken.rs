@@ -1,0 +1,85 @@
+//! Calls and values as people say them.
+
+use serde_json::Value as Json;
+
+use super::Policy;
+use crate::model::{ToolCall, number};
+use crate::state::{Attribute, ItemRef, SetFrom};
+
+impl Policy {
+    /// What the harness says on an occasion. A table without the occasion falls back to the first
+    /// table; with none at all the holes are spoken bare, because silence would hide what happened.
+    pub fn say(&self, language: &str, occasion: &str, holes: &[(&str, &str)]) -> String {
+        let tables = self.phrases(language).into_iter().chain(self.phrases.first());
+        tables
+            .into_iter()
+            .find_map(|t| t.say(occasion, holes))
+            .unwrap_or_else(|| holes.iter().map(|(_, value)| *value).collect::<Vec<_>>().join(" "))
+    }
+
+    /// A list as people say it: `a, b and c`.
+    pub fn list(&self, language: &str, items: &[String]) -> String {
+        match items.split_last() {
+            Some((last, rest)) if !rest.is_empty() => {
+                self.say(language, "and", &[("first", &rest.join(", ")), ("last", last)])
+            }
+            _ => items.join(", "),
+        }
+    }
+
+    /// A call as people say it: `driver window 0 percent`, `high beam on`. Every argument is named,
+    /// because a consent covers every one of them.
+    pub fn call_words(&self, language: &str, call: &ToolCall) -> String {
+        let effect = self.inventory.position(call.tool.as_str()).and_then(|t| self.model.tool(t));
+        let noun = effect
+            .and_then(|e| e.nouns.get(language).or_else(|| e.nouns.values().next()))
+            .and_then(|n| n.first())
+            .cloned()
+            .unwrap_or_else(|| call.tool.as_str().replace('_', " "));
+        let item = effect.and_then(|e| e.item.as_ref());
+        let mut words: Vec<String> = Vec::new();
+        if let Some(item) = item {
+            let word = call.arguments.get(&item.argument).and_then(Json::as_str).unwrap_or_default();
+            words.push(match item.resolve(word) {
+                Some(ItemRef::All) => self.say(language, "all", &[]),
+                _ => word.to_lowercase().replace('_', " "),
+            });
+        }
+        words.push(noun);
+        let set = |name: &str| -> Option<&Attribute> {
+            let reads = |from: &SetFrom| matches!(from, SetFrom::Argument { name: n, .. } if n == name);
+            self.model.attribute(effect?.sets.iter().find(|s| reads(&s.from))?.attribute)
+        };
+        for (name, value) in call.arguments.iter().filter(|(n, _)| item.is_none_or(|i| i.argument != **n)) {
+            let attribute = set(name);
+            let value = self.value_words(language, value, attribute.map(|a| a.unit.as_str()).unwrap_or_default());
+            // What sets a field of the car speaks for itself; anything else is named.
+            words.push(if attribute.is_some() { value } else { format!("{} {value}", name.replace('_', " ")) });
+        }
+        words.join(" ")
+    }
+
+    /// A JSON value as people say it.
+    pub fn value_words(&self, language: &str, value: &Json, unit: &str) -> String {
+        match value {
+            Json::Bool(true) => self.say(language, "on", &[]),
+            Json::Bool(false) => self.say(language, "off", &[]),
+            Json::Number(n) => {
+                let number = number(n).to_string();
+                match unit {
+                    "" => number,
+                    "%" => self.say(language, "percent", &[("number", &number)]),
+                    "°C" => self.say(language, "degrees", &[("number", &number)]),
+                    other => format!("{number} {other}"),
+                }
+            }
+            Json::String(word) if word.chars().any(char::is_lowercase) => word.clone(),
+            Json::String(word) => word.to_lowercase().replace('_', " "),
+            Json::Array(items) => {
+                let items: Vec<String> = items.iter().map(|i| self.value_words(language, i, unit)).collect();
+                self.list(language, &items)
+            }
+            Json::Null | Json::Object(_) => String::new(),
+        }
+    }
+}
