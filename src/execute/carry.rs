@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::confirm::{self, ReadBack};
-use crate::model::{Draft, PolicyHash, ToolCall};
+use super::confirm;
+use crate::model::{Draft, PolicyHash, ReadBack, ToolCall};
 use crate::policy::Policy;
 use crate::state::{CallRef, History, Outcome};
-use crate::vehicle::{Answer, Vehicle};
-use crate::verify::{Cleared, SessionId};
+use crate::vehicle::Vehicle;
+use crate::verify::{Binding, Cleared, SessionId};
 
 /// Time a call may take where its tool declares none.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -86,8 +86,10 @@ pub struct Executed {
 }
 
 /// Carries out the first call of a clearance, reads it back, and takes what became of it into the
-/// history. The call is entered into the history before it is started, so that a crash in between
-/// leaves a call without a result (unknown), never an unrecorded one.
+/// history.
+///
+/// The call is entered into the history before it is started, a write with an unknown outcome: if
+/// the turn is cut off in between, its fields are known to be unknown, and no call is unrecorded.
 ///
 /// # Errors
 /// [`Stale`] when the clearance no longer holds; nothing was executed then.
@@ -97,13 +99,48 @@ pub async fn carry_out(
     vehicle: &dyn Vehicle,
     history: &mut History,
 ) -> Result<Executed, Stale> {
-    let (mut draft, binding) = cleared.into_parts();
-    let policy = conditions.policy;
-    if binding.session != *conditions.session {
-        return Err(Stale::Session { given: binding.session, executing: conditions.session.clone() });
+    let (mut rest, binding) = cleared.into_parts();
+    fresh(&binding, conditions, vehicle)?;
+    if rest.calls.is_empty() {
+        return Err(Stale::Empty);
     }
-    if binding.policy != policy.hash {
-        return Err(Stale::Policy { given: binding.policy, now: policy.hash });
+    let call = rest.calls.remove(0);
+    let policy = conditions.policy;
+    let start = Instant::now();
+    let deadline = deadline(policy, &call);
+    let writes = policy.inventory.get(call.tool.as_str()).is_some_and(|t| t.is_write());
+    let before = history.world().clone();
+    let reference = history.called(&policy.inventory, call.clone());
+    let settle = |history: &mut History, outcome: &Outcome| {
+        let at = conditions.now.saturating_add(start.elapsed());
+        history.settle(&policy.model, &policy.inventory, reference, outcome.clone(), Some(at));
+    };
+    if writes {
+        settle(history, &Outcome::Unknown(Arc::from("it was started and nothing was heard of it since")));
+    }
+    let mut outcome = perform(vehicle, &call, deadline).await;
+    let mut read_back = Vec::new();
+    if writes && matches!(outcome, Outcome::Done(_)) {
+        let left = deadline.saturating_sub(start.elapsed());
+        let confirmation = confirm::confirm(policy, vehicle, history, &before, &call, left).await;
+        outcome = confirmation.judge(outcome);
+        settle(history, &outcome);
+        // Readings come last: what the car says of itself outranks what we expect of it.
+        confirmation.settle(policy, history, conditions.now.saturating_add(start.elapsed()));
+        read_back = confirmation.fields;
+    } else {
+        settle(history, &outcome);
+    }
+    Ok(Executed { call, reference, outcome, read_back, rest, took: start.elapsed() })
+}
+
+/// Whether a clearance still holds.
+fn fresh(binding: &Binding, conditions: &Conditions<'_>, vehicle: &dyn Vehicle) -> Result<(), Stale> {
+    if binding.session != *conditions.session {
+        return Err(Stale::Session { given: binding.session.clone(), executing: conditions.session.clone() });
+    }
+    if binding.policy != conditions.policy.hash {
+        return Err(Stale::Policy { given: binding.policy, now: conditions.policy.hash });
     }
     let epoch = vehicle.epoch();
     if binding.epoch != epoch {
@@ -113,33 +150,11 @@ pub async fn carry_out(
     if age > conditions.valid_for {
         return Err(Stale::Expired { age, limit: conditions.valid_for });
     }
-    if draft.calls.is_empty() {
-        return Err(Stale::Empty);
-    }
-    let call = draft.calls.remove(0);
-    let start = Instant::now();
-    let deadline = deadline(policy, &call);
-    let before = history.world().clone();
-    let reference = history.called(&policy.inventory, call.clone());
-    let mut outcome = perform(vehicle, &call, deadline).await;
-    let mut read_back = Vec::new();
-    let writes = policy.inventory.get(call.tool.as_str()).is_some_and(|t| t.is_write());
-    if writes && matches!(outcome, Outcome::Done(_)) {
-        let left = deadline.saturating_sub(start.elapsed());
-        let confirmation = confirm::confirm(policy, vehicle, history, &before, &call, left).await;
-        outcome = confirmation.judge(outcome);
-        history.settle(&policy.model, &policy.inventory, reference, outcome.clone(), Some(conditions.now));
-        // Readings come last: what the car says of itself outranks what we expect of it.
-        confirmation.settle(policy, history, conditions.now);
-        read_back = confirmation.fields;
-    } else {
-        history.settle(&policy.model, &policy.inventory, reference, outcome.clone(), Some(conditions.now));
-    }
-    Ok(Executed { call, reference, outcome, read_back, rest: draft, took: start.elapsed() })
+    Ok(())
 }
 
 /// How long a tool may take.
-fn deadline(policy: &Policy, call: &ToolCall) -> Duration {
+pub(super) fn deadline(policy: &Policy, call: &ToolCall) -> Duration {
     policy
         .inventory
         .position(call.tool.as_str())
@@ -153,9 +168,7 @@ fn deadline(policy: &Policy, call: &ToolCall) -> Duration {
 /// call may still take effect.
 pub(super) async fn perform(vehicle: &dyn Vehicle, call: &ToolCall, deadline: Duration) -> Outcome {
     match tokio::time::timeout(deadline, vehicle.call(call, deadline)).await {
-        Ok(Answer::Done(payload)) => Outcome::Done(payload),
-        Ok(Answer::Failed(why)) => Outcome::Failed(why.into()),
-        Ok(Answer::Unknown(why)) => Outcome::Unknown(why.into()),
+        Ok(answer) => answer.into(),
         Err(_) => Outcome::Unknown(Arc::from(format!("no answer within {} ms", deadline.as_millis()))),
     }
 }

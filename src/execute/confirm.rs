@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 
 use super::carry::perform;
-use crate::model::{CallId, ToolCall, Value};
+use crate::model::{CallId, ReadBack, ToolCall, Value};
 use crate::policy::Policy;
 use crate::state::{CellIx, History, Outcome, World};
 use crate::tools::ToolIx;
@@ -15,18 +15,8 @@ use crate::vehicle::Vehicle;
 /// Pause between two readings while a window is still moving.
 const POLL: Duration = Duration::from_millis(50);
 
-/// One field after a write.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReadBack {
-    /// The field, as results spell it.
-    pub field: String,
-    /// What the write should have made of it, in natural units.
-    pub wanted: String,
-    /// What the car reads, in natural units.
-    pub read: String,
-    /// Whether the two agree.
-    pub confirmed: bool,
-}
+/// Least time for a reading: a write that has used up its own is still read once.
+const READING: Duration = Duration::from_millis(250);
 
 /// What the readings after a write said.
 #[derive(Debug, Default)]
@@ -88,7 +78,7 @@ pub(super) async fn confirm(
         .collect();
     let start = Instant::now();
     loop {
-        let confirmation = once(policy, vehicle, before, &wanted, left).await;
+        let confirmation = once(policy, vehicle, before, &wanted, left.saturating_sub(start.elapsed())).await;
         let agreed = confirmation.missing.is_none() && confirmation.fields.iter().all(|f| f.confirmed);
         if agreed || start.elapsed() + POLL >= left {
             return confirmation;
@@ -102,8 +92,9 @@ async fn once(
     vehicle: &dyn Vehicle,
     before: &World,
     wanted: &[(CellIx, Value, ToolIx)],
-    deadline: Duration,
+    left: Duration,
 ) -> Confirmation {
+    let start = Instant::now();
     let mut confirmation = Confirmation { unchanged: true, ..Confirmation::default() };
     let mut world = World::new(&policy.model);
     let mut reads: Vec<ToolIx> = wanted.iter().map(|(_, _, read)| *read).collect();
@@ -113,6 +104,7 @@ async fn once(
         let Some(declared) = policy.inventory.at(read) else { continue };
         let mut call = ToolCall::new(declared.name.as_str(), Default::default());
         call.id = CallId::from(format!("readback_{}", declared.name).as_str());
+        let deadline = left.saturating_sub(start.elapsed()).max(READING);
         match perform(vehicle, &call, deadline).await {
             Outcome::Done(payload) => {
                 world.observe_payload(&policy.model, read, &payload);

@@ -180,7 +180,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::open(Settings::new(folder.path()), Arc::new(ManualClock::default())).unwrap();
         for i in 0..4 {
-            journal.append(Entry::reply(Place { session: 1, turn: 1 }, &format!("reply {i}"))).unwrap();
+            journal.append(Entry::reply(Place::new("1", 1), &format!("reply {i}"))).unwrap();
         }
         let path = segments::list(folder.path()).unwrap().remove(0).path;
         let mut lines: Vec<String> = std::fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();

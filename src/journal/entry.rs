@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use crate::model::{Draft, PolicyHash, ReportedCall, ToolCall, VerdictReport};
+use crate::model::{Draft, PolicyHash, ReadBack, ReportedCall, ToolCall, VerdictReport};
 use crate::state::Outcome;
 
 /// What a record is about.
@@ -43,12 +43,19 @@ impl Kind {
 }
 
 /// The session and turn that a record belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
-    /// Number of the session.
-    pub session: u32,
+    /// The session.
+    pub session: String,
     /// Number of the turn in its session.
     pub turn: u32,
+}
+
+impl Place {
+    /// A turn of a session.
+    pub fn new(session: impl Into<String>, turn: u32) -> Self {
+        Self { session: session.into(), turn }
+    }
 }
 
 /// Something to record.
@@ -60,32 +67,6 @@ pub struct Entry {
     pub place: Option<Place>,
     /// What happened.
     pub body: Map<String, Json>,
-}
-
-/// One field of a read-back: what the call should have made of it and what was read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Confirmation {
-    /// The field, as results spell it.
-    pub field: String,
-    /// What the call should have made of it, in natural units.
-    pub wanted: Json,
-    /// What was read after it; `null` when nothing was.
-    pub read: Json,
-}
-
-/// A call that was made, for [`Entry::executed`].
-#[derive(Debug, Clone, Copy)]
-pub struct Executed<'a> {
-    /// The call.
-    pub call: &'a ToolCall,
-    /// What became of it.
-    pub outcome: &'a Outcome,
-    /// What was read back.
-    pub read_back: &'a [Confirmation],
-    /// How long it took, read-back included.
-    pub took: Duration,
-    /// The policy that cleared it.
-    pub policy: PolicyHash,
 }
 
 impl Entry {
@@ -116,24 +97,32 @@ impl Entry {
         Ok(Self::of(Kind::Verdict, Some(place), body))
     }
 
-    /// A call was made.
-    pub fn executed(place: Place, executed: Executed<'_>) -> Self {
-        let (outcome, detail) = match executed.outcome {
-            Outcome::Pending => ("pending", Json::Null),
-            Outcome::Done(payload) => ("done", payload.as_ref().clone()),
-            Outcome::Failed(why) => ("failed", why.as_ref().into()),
-            Outcome::Unknown(why) => ("unknown", why.as_ref().into()),
+    /// A call was made under a policy; `took` is its wall time, the read-back included.
+    pub fn executed(
+        place: Place,
+        policy: PolicyHash,
+        made: &ToolCall,
+        outcome: &Outcome,
+        read_back: &[ReadBack],
+        took: Duration,
+    ) -> Self {
+        let (outcome, member, detail) = match outcome {
+            Outcome::Pending => ("pending", "why", Json::Null),
+            Outcome::Done(payload) => ("done", "result", payload.as_ref().clone()),
+            Outcome::Failed(why) => ("failed", "why", why.as_ref().into()),
+            Outcome::Unknown(why) => ("unknown", "why", why.as_ref().into()),
         };
-        let member = if outcome == "done" { "result" } else { "why" };
-        let read_back: Vec<Json> =
-            executed.read_back.iter().map(|c| json!({"field": c.field, "wanted": c.wanted, "read": c.read})).collect();
+        let read_back: Vec<Json> = read_back
+            .iter()
+            .map(|r| json!({"field": r.field, "wanted": r.wanted, "read": r.read, "confirmed": r.confirmed}))
+            .collect();
         let body = json!({
-            "call": call(executed.call),
+            "call": call(made),
             "outcome": outcome,
             member: detail,
             "read_back": read_back,
-            "micros": u64::try_from(executed.took.as_micros()).unwrap_or(u64::MAX),
-            "policy": executed.policy.to_string(),
+            "micros": u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            "policy": policy.to_string(),
         });
         Self::of(Kind::Executed, Some(place), body)
     }
@@ -169,7 +158,12 @@ impl Entry {
 
 fn call(call: &ToolCall) -> Json {
     let reported = ReportedCall::from(call);
-    json!({"id": call.id.as_str(), "tool": reported.tool, "arguments": reported.arguments})
+    json!({
+        "id": call.id.as_str(),
+        "tool": reported.tool,
+        "arguments": reported.arguments,
+        "by": call.by.as_ref().map(|rule| rule.as_str()),
+    })
 }
 
 fn calls(calls: &[ToolCall]) -> Vec<Json> {
@@ -182,30 +176,21 @@ mod tests {
     use crate::model::{Arguments, Decision};
     use std::sync::Arc;
 
-    const PLACE: Place = Place { session: 3, turn: 1 };
-
-    fn close() -> ToolCall {
-        let arguments = Arguments::from_iter([("percentage".to_owned(), json!(0.0))]);
-        ToolCall { id: "c1".into(), ..ToolCall::new("move_window", arguments) }
-    }
-
     #[test]
     fn an_executed_call_says_what_was_wanted_and_what_was_read() {
-        let confirmation = Confirmation { field: "window".to_owned(), wanted: json!(0), read: json!(40) };
-        let entry = Entry::executed(
-            PLACE,
-            Executed {
-                call: &close(),
-                outcome: &Outcome::Unknown(Arc::from("the window reads 40")),
-                read_back: std::slice::from_ref(&confirmation),
-                took: Duration::from_millis(2),
-                policy: PolicyHash::default(),
-            },
-        );
+        let arguments = Arguments::from_iter([("percentage".to_owned(), json!(0.0))]);
+        let close = ToolCall { id: "c1".into(), by: Some("rule".into()), ..ToolCall::new("move_window", arguments) };
+        let read_back =
+            ReadBack { field: "window".to_owned(), wanted: "0".to_owned(), read: "40".to_owned(), confirmed: false };
+        let outcome = Outcome::Unknown(Arc::from("the window reads 40"));
+        let took = Duration::from_millis(2);
+        let entry =
+            Entry::executed(Place::new("1", 1), PolicyHash::default(), &close, &outcome, &[read_back.clone()], took);
         assert_eq!(entry.body["outcome"], "unknown");
         assert_eq!(entry.body["why"], "the window reads 40");
-        assert_eq!(entry.body["read_back"][0], json!({"field": "window", "wanted": 0, "read": 40}));
+        assert_eq!(serde_json::from_value::<ReadBack>(entry.body["read_back"][0].clone()).unwrap(), read_back);
         assert_eq!(entry.body["call"]["arguments"]["percentage"], json!(0), "whole numbers stand as integers");
+        assert_eq!(entry.body["call"]["by"], "rule");
         assert_eq!(entry.body["micros"], 2000);
     }
 
@@ -219,7 +204,7 @@ mod tests {
             question: Some("Open it?".to_owned()),
             speak: None,
         };
-        let entry = Entry::verdict(PLACE, PolicyHash([7; 32]), &report).unwrap();
+        let entry = Entry::verdict(Place::new("1", 1), PolicyHash([7; 32]), &report).unwrap();
         assert_eq!(entry.body["report"]["verdict"], "ask");
         assert_eq!(entry.body["policy"], "07".repeat(32));
     }

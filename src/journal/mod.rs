@@ -19,7 +19,7 @@ mod segments;
 mod writer;
 
 pub use chain::{Torn, Verified, records, verify};
-pub use entry::{Confirmation, Entry, Executed, Kind, Place};
+pub use entry::{Entry, Kind, Place};
 pub use error::{BreakKind, ChainBreak, JournalError};
 pub use record::Record;
 pub use writer::{Durability, Journal, Settings};

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_line_reads_back_as_the_record_that_was_written() {
-        for place in [None, Some(Place { session: 1, turn: 2 })] {
+        for place in [None, Some(Place::new("1", 2))] {
             let mut written = record(place);
             let line = written.to_line().unwrap();
             assert_eq!(Record::from_line(line.as_bytes()).unwrap(), written);

@@ -249,7 +249,9 @@ mod tests {
     use crate::state::ManualClock;
     use std::path::Path;
 
-    const PLACE: Place = Place { session: 1, turn: 1 };
+    fn place() -> Place {
+        Place::new("1", 1)
+    }
 
     fn open(settings: Settings) -> Journal {
         Journal::open(settings, Arc::new(ManualClock::default())).unwrap()
@@ -257,7 +259,7 @@ mod tests {
 
     fn said(journal: &mut Journal, count: usize) {
         for i in 0..count {
-            journal.append(Entry::turn(PLACE, &format!("sentence {i}"))).unwrap();
+            journal.append(Entry::turn(place(), &format!("sentence {i}"))).unwrap();
         }
     }
 
@@ -359,7 +361,7 @@ mod tests {
         let mut journal = open(Settings::new(folder.path()));
         let good = journal.file.try_clone().unwrap();
         journal.file = File::open(&journal.path).unwrap(); // cannot be written: as a full disk would refuse
-        assert!(matches!(journal.append(Entry::turn(PLACE, "lost")), Err(JournalError::Io { what: "write", .. })));
+        assert!(matches!(journal.append(Entry::turn(place(), "lost")), Err(JournalError::Io { what: "write", .. })));
         journal.file = good;
         journal.file.write_all(b"{\"seq\":2,\"half").unwrap(); // what a full disk lets through
         said(&mut journal, 1);
@@ -379,7 +381,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let settings = Settings { redact: vec!["utterance".to_owned()], ..Settings::new(folder.path()) };
         let mut journal = open(settings);
-        journal.append(Entry::turn(PLACE, "write to Ada that I love her")).unwrap();
+        journal.append(Entry::turn(place(), "write to Ada that I love her")).unwrap();
         journal.append(Entry::fault(None, "student", "cannot parse `write to Ada that I love her`")).unwrap();
         assert!(!fs::read_to_string(&journal.path).unwrap().contains("love"));
         assert!(verify(folder.path()).is_ok());
@@ -389,7 +391,7 @@ mod tests {
     fn an_oversized_body_is_replaced_by_its_size_and_hash() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = open(Settings { record_bytes: 1_000, ..Settings::new(folder.path()) });
-        journal.append(Entry::turn(PLACE, &"x".repeat(5_000))).unwrap();
+        journal.append(Entry::turn(place(), &"x".repeat(5_000))).unwrap();
         let last = records(folder.path()).unwrap().last().unwrap().unwrap();
         assert_eq!(last.body["oversized"], 5_000 + r#"{"utterance":""}"#.len());
         assert_eq!(last.kind, Kind::Turn);

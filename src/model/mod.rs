@@ -10,6 +10,7 @@ mod finding;
 mod hash;
 mod limits;
 mod message;
+mod readback;
 mod value;
 mod verdict;
 
@@ -19,5 +20,6 @@ pub use finding::{Evidence, Finding, GateName, RuleId, Tier};
 pub use hash::{HexError, PolicyHash};
 pub use limits::Limits;
 pub use message::{Conversation, Message, MessageError, RequestedCall, Role};
+pub use readback::ReadBack;
 pub use value::{Resolution, Value, is_unknown_word};
 pub use verdict::{Decision, ReportedCall, ReportedFinding, VerdictReport};

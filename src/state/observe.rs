@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::{AttrType, Attribute, CallRef, EffectModel, Origin, ResultShape, World};
+use super::{AttrType, Attribute, CallRef, EffectModel, Origin, Outcome, ResultShape, World};
 use crate::model::Value;
 use crate::tools::ToolIx;
 
@@ -35,6 +35,36 @@ impl ResultShape {
         }
         let payload = self.payload.as_ref().and_then(|member| json.get(member)).cloned();
         Reading::Success(payload.unwrap_or(json))
+    }
+
+    /// The result text of an outcome, as a message carries it: reading it gives the outcome back,
+    /// where an outcome that nobody can vouch for reads as a failure. None while there is no result.
+    pub fn text(&self, outcome: &Outcome) -> Option<String> {
+        match outcome {
+            Outcome::Pending => None,
+            Outcome::Done(payload) => Some(self.success_text(payload)),
+            Outcome::Failed(why) => Some(self.failure_text(why)),
+            Outcome::Unknown(why) => Some(self.failure_text(&format!("nobody can tell whether it took effect: {why}"))),
+        }
+    }
+
+    fn success_text(&self, payload: &Json) -> String {
+        let mark = self.success.iter().map(|(field, word)| (field.clone(), Json::from(word.as_str())));
+        match (&self.payload, payload) {
+            (Some(member), _) => mark.chain([(member.clone(), payload.clone())]).collect::<Json>().to_string(),
+            (None, Json::Object(map)) => mark.chain(map.clone()).collect::<Json>().to_string(),
+            (None, Json::String(prose)) => prose.clone(),
+            (None, other) => other.to_string(),
+        }
+    }
+
+    fn failure_text(&self, why: &str) -> String {
+        match (self.errors.first(), &self.success) {
+            _ if self.errors.iter().any(|prefix| why.trim_start().starts_with(prefix.as_str())) => why.to_owned(),
+            (Some(prefix), _) => format!("{prefix} {why}"),
+            (None, Some((field, _))) => serde_json::json!({field: "FAILURE", "why": why}).to_string(),
+            (None, None) => serde_json::json!({ "error": why }).to_string(),
+        }
     }
 }
 
@@ -95,5 +125,38 @@ impl super::ObservationField {
     /// The field's value in a payload.
     pub fn value(&self, payload: &Json) -> Value {
         select(payload, &self.field).map_or(Value::Unknown, |json| Value::from_json(json, self.resolution))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn shapes() -> [ResultShape; 3] {
+        let success = Some(("status".to_owned(), "SUCCESS".to_owned()));
+        [
+            ResultShape {
+                success: success.clone(),
+                payload: Some("result".to_owned()),
+                errors: vec!["Error:".to_owned()],
+            },
+            ResultShape { success, payload: None, errors: Vec::new() },
+            ResultShape { success: None, payload: None, errors: vec!["Error:".to_owned()] },
+        ]
+    }
+
+    #[test]
+    fn a_written_result_reads_back_as_the_outcome_it_came_from() {
+        for shape in shapes() {
+            let done = shape.text(&Outcome::Done(Arc::new(json!({"position": 3})))).unwrap();
+            let Reading::Success(payload) = shape.read(&done) else { panic!("{done}") };
+            assert_eq!(payload["position"], 3, "{done}");
+            for outcome in [Outcome::Failed("jammed".into()), Outcome::Unknown("no answer".into())] {
+                let failed = shape.text(&outcome).unwrap();
+                assert!(matches!(shape.read(&failed), Reading::Failure(_)), "{failed}");
+            }
+        }
     }
 }

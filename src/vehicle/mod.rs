@@ -1,6 +1,12 @@
 //! The car: whoever carries out calls and answers reads.
 //!
-//! Only `execute` calls a vehicle with a write, and only with what `verify` cleared.
+//! Only `execute` calls a vehicle with a write, and only with what `verify` cleared. [`Sim`] is the
+//! embedded car of the demo and of tests; it judges what was done to it by [`Invariant`]s of its own.
+
+mod invariants;
+mod sim;
+#[cfg(test)]
+pub(crate) mod testcar;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,6 +16,10 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use crate::model::ToolCall;
+use crate::state::Outcome;
+
+pub use invariants::{Bound, Invariant, Violation};
+pub use sim::{Delivered, Fault, FaultMode, Scenario, ScenarioError, Sim, SimHandle};
 
 /// What became of one call, as far as the vehicle can tell (design §7).
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +30,16 @@ pub enum Answer {
     Failed(String),
     /// Nobody can tell whether it took effect.
     Unknown(String),
+}
+
+impl From<Answer> for Outcome {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Done(payload) => Self::Done(payload),
+            Answer::Failed(why) => Self::Failed(why.into()),
+            Answer::Unknown(why) => Self::Unknown(why.into()),
+        }
+    }
 }
 
 /// A boxed answer in the making.

@@ -1,0 +1,317 @@
+//! Execution against the simulated car.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::model::{Draft, PolicyHash, RuleId, ToolCall, Value};
+use crate::policy::{
+    Advice, ArgumentTemplate, CallTemplate, Compare, HardLimits, Op, Policy, PolicyParts, Program, Rule, RuleKind,
+    Slot, SlotIx, Tables, Trigger, When,
+};
+use crate::state::{AttrIx, CellIx, Clock, EntityIx, History, Literal, ManualClock, Outcome};
+use crate::vehicle::testcar::{self, STATE, call};
+use crate::vehicle::{Fault, FaultMode, Sim, Vehicle};
+use crate::verify::{Binding, Cleared, SessionId, Step, Verdict};
+
+const TRUNK: CellIx = CellIx(1);
+const DRIVER: CellIx = CellIx(3);
+
+/// Opening the trunk closes the windows; where one of them does not close, the trunk is closed again.
+fn rule() -> Rule {
+    let tool = |name: &str| testcar::inventory().position(name).unwrap();
+    let constant = |literal| ArgumentTemplate::Constant(literal);
+    Rule {
+        id: "closed-windows".into(),
+        kind: RuleKind::AutoAction,
+        source: "policy.md:1".into(),
+        sentence: "When the trunk opens, the windows close.".into(),
+        trigger: Trigger::Calls(vec![tool("move_trunk")]),
+        entity: EntityIx(1),
+        guard: Program::default(),
+        when: Program { ops: vec![Op::Constant(0), Op::Load(SlotIx(0)), Op::Compare(Compare::Lt)] },
+        reads_after: vec![AttrIx(3)],
+        remedy: vec![CallTemplate {
+            tool: tool("move_window"),
+            arguments: vec![
+                ("window".to_owned(), ArgumentTemplate::Resource),
+                ("percentage".to_owned(), constant(Literal::Int(0))),
+            ],
+        }],
+        read: None,
+        consent: None,
+        disclose: None,
+        said: Vec::new(),
+        on_failure: vec![CallTemplate {
+            tool: tool("move_trunk"),
+            arguments: vec![("action".to_owned(), constant(Literal::Text("CLOSE".to_owned())))],
+        }],
+        advise: None,
+        shadow: false,
+    }
+}
+
+/// A session with a car of which everything is known.
+struct Bench {
+    policy: Policy,
+    history: History,
+    sim: Sim,
+    clock: Arc<ManualClock>,
+    session: SessionId,
+}
+
+impl Bench {
+    async fn new(rules: Vec<Rule>) -> Self {
+        let tables = Tables {
+            slots: vec![Slot::Resource { attribute: AttrIx(3), when: When::After }],
+            constants: vec![Literal::Int(0)],
+            ..Tables::default()
+        };
+        let parts = PolicyParts {
+            inventory: testcar::inventory().into(),
+            model: testcar::model(),
+            rules,
+            tables,
+            ..PolicyParts::default()
+        };
+        let policy = Policy::new(parts, PolicyHash([1; 32])).unwrap();
+        let (sim, clock) = testcar::sim(STATE);
+        let history = History::new(&policy.model);
+        let mut bench = Self { policy, history, sim, clock, session: SessionId::from("1") };
+        bench.history.heard("open the trunk and close the driver's window");
+        for read in ["read_windows", "read_trunk", "read_motion"] {
+            let read = call(read, json!({}));
+            let outcome = bench.sim.call(&read, Duration::MAX).await.into();
+            let reference = bench.history.called(&bench.policy.inventory, read);
+            bench.history.settle(&bench.policy.model, &bench.policy.inventory, reference, outcome, None);
+        }
+        bench
+    }
+
+    /// A clearance for a draft of these calls.
+    fn cleared(&self, calls: Vec<ToolCall>) -> Cleared {
+        let step = Step {
+            policy: &self.policy,
+            limits: &HardLimits::default(),
+            history: &self.history,
+            advice: Advice::Remedies,
+            binding: Binding { session: self.session.clone(), policy: self.policy.hash, epoch: self.sim.epoch() },
+            critic: None,
+            valve: None,
+        };
+        match step.check(&Draft::calls(calls)).verdict {
+            Verdict::Clear { cleared } | Verdict::Amend { cleared } => cleared,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn carry(&mut self, cleared: Cleared) -> Result<Executed, Stale> {
+        let conditions = Conditions {
+            session: &self.session,
+            policy: &self.policy,
+            cleared_at: Duration::ZERO,
+            now: self.clock.since_boot(),
+            valid_for: Duration::from_secs(30),
+        };
+        carry_out(cleared, &conditions, &self.sim, &mut self.history).await
+    }
+
+    async fn run(&mut self, calls: Vec<ToolCall>) -> Executed {
+        let cleared = self.cleared(calls);
+        self.carry(cleared).await.unwrap()
+    }
+
+    fn known(&self, cell: CellIx) -> &Value {
+        &self.history.world().get(cell).value
+    }
+
+    fn delivered(&self) -> usize {
+        self.sim.handle().delivered().len()
+    }
+}
+
+fn window(window: &str, percentage: i64) -> ToolCall {
+    call("move_window", json!({"window": window, "percentage": percentage}))
+}
+
+fn open_trunk() -> ToolCall {
+    call("move_trunk", json!({"action": "OPEN"}))
+}
+
+fn state(bench: &Bench, field: &str) -> Json {
+    bench.sim.handle().get(field).unwrap()
+}
+
+#[tokio::test]
+async fn a_write_is_done_when_the_car_says_so() {
+    let mut bench = Bench::new(Vec::new()).await;
+    let executed = bench.run(vec![window("DRIVER", 0)]).await;
+    assert!(matches!(executed.outcome, Outcome::Done(_)));
+    let [read] = &executed.read_back[..] else { panic!("one field") };
+    assert_eq!((read.field.as_str(), read.read.as_str(), read.confirmed), ("window_driver_position", "0", true));
+    assert_eq!(bench.known(DRIVER), &Value::Int(0));
+}
+
+#[tokio::test]
+async fn a_write_that_claims_success_and_changes_nothing_has_failed() {
+    let mut bench = Bench::new(Vec::new()).await;
+    bench.sim.handle().inject(Fault::of("move_window", FaultMode::Ignore));
+    let executed = bench.run(vec![window("DRIVER", 0)]).await;
+    let Outcome::Failed(why) = &executed.outcome else { panic!("{:?}", executed.outcome) };
+    assert_eq!(&**why, "nothing changed: window_driver_position reads 25, not 0");
+    assert_eq!(bench.known(DRIVER), &Value::Int(25), "what was read back is known");
+}
+
+#[tokio::test]
+async fn an_unconfirmed_write_is_unknown_where_nobody_knows_what_was_there_before() {
+    let mut bench = Bench::new(Vec::new()).await;
+    bench.history.reported(DRIVER, Value::Unknown);
+    bench.sim.handle().inject(Fault::of("move_window", FaultMode::Ignore));
+    let executed = bench.run(vec![window("DRIVER", 0)]).await;
+    assert_eq!(executed.outcome, Outcome::Unknown("window_driver_position reads 25, not 0".into()));
+}
+
+#[tokio::test]
+async fn a_slow_actuator_is_read_until_it_has_arrived() {
+    let mut bench = Bench::new(Vec::new()).await;
+    bench.policy.model.tools[1].deadline_ms = 2_000;
+    bench.sim.handle().inject(Fault::of("move_window", FaultMode::Ignore));
+    let cleared = bench.cleared(vec![window("DRIVER", 0)]);
+    let handle = bench.sim.handle();
+    let arrive = async {
+        tokio::time::sleep(Duration::from_millis(120)).await;
+        handle.set("read_windows.window_driver_position", 0).unwrap();
+    };
+    let (executed, ()) = tokio::join!(bench.carry(cleared), arrive);
+    assert!(matches!(executed.unwrap().outcome, Outcome::Done(_)));
+}
+
+#[tokio::test]
+async fn a_refused_write_has_failed_and_its_fields_are_unknown() {
+    let mut bench = Bench::new(Vec::new()).await;
+    bench.sim.handle().inject(Fault::of("move_window", FaultMode::Fail { why: "jammed".to_owned() }));
+    let executed = bench.run(vec![window("DRIVER", 0)]).await;
+    assert_eq!(executed.outcome, Outcome::Failed("jammed".into()));
+    assert_eq!(bench.known(DRIVER), &Value::Unknown);
+}
+
+#[tokio::test]
+async fn a_write_that_is_never_answered_is_unknown_and_is_delivered_once() {
+    let mut bench = Bench::new(Vec::new()).await;
+    bench.sim.handle().inject(Fault::of("move_window", FaultMode::Stall));
+    let executed = bench.run(vec![window("DRIVER", 0)]).await;
+    assert_eq!(executed.outcome, Outcome::Unknown("no answer within 50 ms".into()));
+    assert_eq!(bench.known(DRIVER), &Value::Unknown);
+    assert_eq!(bench.delivered(), 1);
+}
+
+#[tokio::test]
+async fn a_write_that_cannot_be_read_back_is_unknown() {
+    let mut bench = Bench::new(Vec::new()).await;
+    bench.sim.handle().inject(Fault::of("read_windows", FaultMode::Stall));
+    let executed = bench.run(vec![window("DRIVER", 0)]).await;
+    let Outcome::Unknown(why) = &executed.outcome else { panic!("{:?}", executed.outcome) };
+    assert!(why.starts_with("it could not be read back: no answer within"), "{why}");
+    assert_eq!(bench.known(DRIVER), &Value::Unknown);
+}
+
+#[tokio::test]
+async fn a_late_effect_is_never_taken_for_a_success_and_makes_later_clearances_stale() {
+    let mut bench = Bench::new(Vec::new()).await;
+    bench.sim.handle().inject(Fault::of("move_window", FaultMode::Late { after_ms: 1_000 }).times(1));
+    let executed = bench.run(vec![window("DRIVER", 0)]).await;
+    assert!(matches!(executed.outcome, Outcome::Unknown(_)));
+    let cleared = bench.cleared(vec![window("PASSENGER", 50)]);
+    bench.clock.advance(Duration::from_secs(1));
+    assert!(matches!(bench.carry(cleared).await, Err(Stale::Epoch { .. })));
+    assert_eq!(state(&bench, "read_windows.window_passenger_position"), json!(100), "nothing was executed");
+}
+
+#[tokio::test]
+async fn a_turn_that_is_cut_off_in_a_call_leaves_its_fields_unknown() {
+    let mut bench = Bench::new(Vec::new()).await;
+    bench.sim.handle().inject(Fault::of("move_window", FaultMode::Stall));
+    let cleared = bench.cleared(vec![window("DRIVER", 0)]);
+    let cut = tokio::time::timeout(Duration::from_millis(5), bench.carry(cleared)).await;
+    assert!(cut.is_err());
+    assert_eq!(bench.known(DRIVER), &Value::Unknown);
+    assert!(matches!(bench.history.calls().last().unwrap().outcome, Outcome::Unknown(_)));
+}
+
+#[tokio::test]
+async fn suspending_the_car_ends_a_call_at_once() {
+    let mut bench = Bench::new(Vec::new()).await;
+    let handle = bench.sim.handle();
+    handle.inject(Fault::of("move_window", FaultMode::Stall));
+    let cleared = bench.cleared(vec![window("DRIVER", 0)]);
+    let suspend = async { handle.suspend() };
+    let (executed, ()) = tokio::join!(bench.carry(cleared), suspend);
+    assert_eq!(executed.unwrap().outcome, Outcome::Unknown("the car was suspended before it answered".into()));
+}
+
+#[tokio::test]
+async fn a_clearance_holds_for_its_session_its_policy_its_car_and_its_time_only() {
+    let mut bench = Bench::new(Vec::new()).await;
+    let close = || vec![window("DRIVER", 0)];
+
+    let cleared = bench.cleared(close());
+    bench.session = SessionId::from("2");
+    assert!(matches!(bench.carry(cleared).await, Err(Stale::Session { .. })));
+
+    let cleared = bench.cleared(close());
+    bench.policy.hash = PolicyHash([2; 32]);
+    assert!(matches!(bench.carry(cleared).await, Err(Stale::Policy { .. })));
+
+    let cleared = bench.cleared(close());
+    bench.sim.handle().set("read_windows.window_driver_position", 80).unwrap();
+    assert!(matches!(bench.carry(cleared).await, Err(Stale::Epoch { .. })));
+
+    let cleared = bench.cleared(close());
+    bench.clock.advance(Duration::from_secs(31));
+    assert!(matches!(bench.carry(cleared).await, Err(Stale::Expired { .. })));
+
+    assert_eq!(bench.delivered(), 0);
+}
+
+#[tokio::test]
+async fn one_clearance_makes_one_call_and_gives_the_rest_back() {
+    let mut bench = Bench::new(Vec::new()).await;
+    let executed = bench.run(vec![window("DRIVER", 0), window("PASSENGER", 0)]).await;
+    assert_eq!(bench.delivered(), 1);
+    let remainder = remainder(&bench.policy, &bench.history, &executed);
+    let rest = Draft::calls(vec![window("PASSENGER", 0)]);
+    assert_eq!(remainder, Remainder::Continue { rest, dropped: Vec::new() });
+}
+
+#[tokio::test]
+async fn a_failed_companion_stops_the_rest_and_the_rule_says_what_is_done_instead() {
+    let mut bench = Bench::new(vec![rule()]).await;
+    let opened = bench.run(vec![open_trunk()]).await;
+    let Remainder::Continue { rest, .. } = remainder(&bench.policy, &bench.history, &opened) else { panic!("more") };
+    assert_eq!(rest.calls.len(), 1, "both windows close with one call: {rest:?}");
+
+    bench.sim.handle().inject(Fault::of("move_window", FaultMode::Fail { why: "jammed".to_owned() }));
+    let mut rest = rest.calls;
+    rest.push(call("send_note", json!({"text": "ready"})));
+    let closed = bench.run(rest).await;
+    let Remainder::Stopped { rule, dropped, instead } = remainder(&bench.policy, &bench.history, &closed) else {
+        panic!("stopped")
+    };
+    assert_eq!(rule, RuleId::from("closed-windows"));
+    assert_eq!(dropped.iter().map(|c| c.tool.as_str()).collect::<Vec<_>>(), ["send_note"]);
+    assert_eq!(instead.calls.iter().map(ToString::to_string).collect::<Vec<_>>(), [r#"move_trunk(action: "CLOSE")"#]);
+}
+
+#[tokio::test]
+async fn companions_of_a_call_that_failed_are_not_made() {
+    let mut bench = Bench::new(vec![rule()]).await;
+    bench.sim.handle().inject(Fault::of("move_trunk", FaultMode::Fail { why: "stuck".to_owned() }));
+    let executed = bench.run(vec![open_trunk()]).await;
+    let Remainder::Finished { dropped } = remainder(&bench.policy, &bench.history, &executed) else {
+        panic!("finished")
+    };
+    assert_eq!(dropped.len(), 1, "nobody asked for windows to close under a shut trunk");
+    assert_eq!(bench.known(TRUNK), &Value::Unknown);
+}
