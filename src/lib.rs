@@ -1,4 +1,6 @@
 //! skeleton
+#[cfg(feature = "compile")]
+pub mod compile;
 pub mod critic;
 pub mod execute;
 pub mod gates;

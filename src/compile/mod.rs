@@ -1,0 +1,75 @@
+//! The policy compiler: from the sources of a set to the parts of its blob. Host only.
+//!
+//! ```text
+//! tools.json ─┐
+//! vehicle.toml ┴▶ vehicle ─▶ ground ─▶ schema ─▶ rules.cedarschema
+//!                              │          │
+//! rules.cedar ─▶ Cedar ────────┴──────────┴─▶ rules ─▶ PolicyParts
+//! policy.md ─▶ sentences ─────────────────────┘
+//! ```
+//!
+//! Nothing is guessed: a name that does not exist, a field that no result has, an operator that the
+//! engine lacks is an error with file and line. One run reports everything that is wrong.
+
+mod error;
+mod ground;
+mod names;
+mod phrases;
+mod rules;
+mod schema;
+mod source;
+mod templates;
+mod vehicle;
+
+pub use error::{CompileError, CompileErrors, Warning};
+pub use names::Near;
+pub use rules::RuleFault;
+pub use source::{Place, SetSource, SourceFile};
+pub use templates::{SyntaxError, TemplateFault};
+pub use vehicle::VehicleFault;
+
+use crate::policy::PolicyParts;
+use error::Report;
+
+/// A compiled set.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// What the blob carries.
+    pub parts: PolicyParts,
+    /// The Cedar schema of the set.
+    pub schema: String,
+    /// What compiles and is probably not meant.
+    pub warnings: Vec<Warning>,
+}
+
+/// Compiles a set. The same sources give the same parts, byte for byte.
+///
+/// # Errors
+/// [`CompileErrors`] with everything that is wrong, in the order of the files and lines.
+pub fn compile(set: &SetSource) -> Result<Compiled, CompileErrors> {
+    let mut report = Report::default();
+    let phrases = phrases::all(&mut report);
+    let Some(ground) = vehicle::build(set, &mut report) else {
+        return Err(report.failed().unwrap_or(CompileErrors(Vec::new())));
+    };
+    // Rules over a model with mistakes would only repeat them.
+    if let Some(errors) = report.failed() {
+        return Err(errors);
+    }
+    let schema = schema::generate(&ground);
+    let rules = rules::compile(set, &ground, &schema, &mut report);
+    if let Some(errors) = report.failed() {
+        return Err(errors);
+    }
+    let parts = PolicyParts {
+        id: ground.id,
+        inventory: ground.inventory.into(),
+        model: ground.model,
+        derived: ground.derived,
+        rules: rules.rules,
+        tables: rules.tables,
+        phrases,
+        prose: set.prose.text().lines().map(str::to_owned).collect(),
+    };
+    Ok(Compiled { parts, schema, warnings: report.warnings })
+}

@@ -1,0 +1,329 @@
+//! `rules.cedar`: from its text to programs (design §3).
+//!
+//! Each policy is parsed on its own, so that one run reports every mistake, then all are validated
+//! strictly against the generated schema, then each is lowered.
+
+mod annotations;
+mod condition;
+mod fault;
+mod lower;
+pub(super) mod reading;
+mod scope;
+mod statements;
+mod tables;
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use cedar_policy::Policy as CedarPolicy;
+use cedar_policy::PolicyId;
+use cedar_policy::PolicySet;
+use cedar_policy::Schema;
+use cedar_policy::ValidationMode;
+use cedar_policy::Validator;
+use cedar_policy::pst;
+use miette::Diagnostic;
+
+pub use fault::RuleFault;
+pub(super) use reading::Root;
+pub(super) use scope::Scope;
+pub(super) use tables::TableBuilder;
+
+use super::error::{CompileError, Report};
+use super::ground::Ground;
+use super::source::{Place, SetSource, SourceFile};
+use super::templates::{TemplateFault, Templates};
+use crate::model::RuleId;
+use crate::policy::Piece;
+use crate::policy::Rule;
+use crate::policy::Slot;
+use crate::policy::SlotIx;
+use crate::policy::Tables;
+use crate::policy::Trigger;
+use crate::tools::ToolIx;
+use annotations::Annotations;
+use condition::Condition;
+use fault::Refusal;
+use lower::Lowering;
+
+/// The rules of a set and what their programs share.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    pub(super) rules: Vec<Rule>,
+    pub(super) tables: Tables,
+}
+
+/// One policy of the file.
+struct Statement<'s> {
+    text: &'s str,
+    start: usize,
+    policy: CedarPolicy,
+}
+
+/// Compiles the rules. Everything that is wrong is in the report.
+pub(super) fn compile(source: &SetSource, ground: &Ground, schema: &str, report: &mut Report) -> Rules {
+    let file = &source.rules;
+    let schema = match Schema::from_cedarschema_str(schema) {
+        Ok((schema, _)) => schema,
+        Err(error) => {
+            report.errors.push(CompileError::Schema { place: source.vehicle.whole(), why: explain(&error) });
+            return Rules::default();
+        }
+    };
+    let statements = parse(file, report);
+    let invalid = validate(file, &statements, schema, report);
+    let mut compiler = Compiler { source, ground, report, tables: TableBuilder::default(), lines: BTreeMap::new() };
+    let mut rules = Vec::new();
+    for (at, statement) in statements.iter().enumerate() {
+        rules.extend(compiler.rule(statement, invalid.contains(&at)));
+    }
+    if u16::try_from(rules.len()).is_err() {
+        let fault = RuleFault::TooMany;
+        compiler.report.errors.push(CompileError::Rule { place: file.whole(), rule: "*".to_owned(), fault });
+    }
+    Rules { rules, tables: compiler.tables.finish() }
+}
+
+/// What a Cedar diagnostic says, with its help.
+fn explain(diagnostic: &(impl Diagnostic + ?Sized)) -> String {
+    let label = diagnostic.labels().and_then(|mut l| l.next()).and_then(|l| l.label().map(str::to_owned));
+    let help = diagnostic.help().map(|h| h.to_string());
+    std::iter::once(diagnostic.to_string()).chain(label).chain(help).collect::<Vec<_>>().join("; ")
+}
+
+/// Where a Cedar diagnostic points, within its policy.
+fn offset(diagnostic: &impl Diagnostic) -> usize {
+    diagnostic.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset())
+}
+
+fn parse<'s>(file: &'s SourceFile, report: &mut Report) -> Vec<Statement<'s>> {
+    let mut parsed = Vec::new();
+    for range in statements::statements(file.text()) {
+        let start = range.start;
+        let Some(text) = file.text().get(range) else { continue };
+        let id = PolicyId::new(parsed.len().to_string());
+        match CedarPolicy::parse(Some(id), text) {
+            Ok(policy) => parsed.push(Statement { text, start, policy }),
+            Err(errors) => {
+                for error in errors.iter() {
+                    let place = file.at(start + offset(error));
+                    report.errors.push(CompileError::Cedar { place, why: explain(error) });
+                }
+            }
+        }
+    }
+    parsed
+}
+
+/// Strict validation of all policies at once; the answer holds those that failed.
+fn validate(file: &SourceFile, statements: &[Statement<'_>], schema: Schema, report: &mut Report) -> BTreeSet<usize> {
+    let mut set = PolicySet::new();
+    for statement in statements {
+        // Ids are positions, so no two are equal.
+        let _ = set.add(statement.policy.clone());
+    }
+    let position = |id: &PolicyId| id.to_string().parse::<usize>().ok();
+    let place = |id: &PolicyId, within: usize| {
+        position(id).and_then(|at| statements.get(at)).map_or_else(|| file.whole(), |s| file.at(s.start + within))
+    };
+    let name = |id: &PolicyId| {
+        let statement = position(id).and_then(|at| statements.get(at));
+        statement.and_then(|s| s.policy.annotation("id")).unwrap_or("?").to_owned()
+    };
+    // Cedar names policies by our positions; people know them by their `@id`.
+    let told =
+        |id: &PolicyId, why: String| why.replace(&format!("for policy `{id}`, "), &format!("rule `{}`: ", name(id)));
+    let result = Validator::new(schema).validate(&set, ValidationMode::Strict);
+    let mut invalid = BTreeSet::new();
+    for error in result.validation_errors() {
+        invalid.extend(position(error.policy_id()));
+        let place = place(error.policy_id(), offset(error));
+        report.errors.push(CompileError::Cedar { place, why: told(error.policy_id(), explain(error)) });
+    }
+    for warning in result.validation_warnings() {
+        report.warn(place(warning.policy_id(), offset(warning)), told(warning.policy_id(), explain(warning)));
+    }
+    invalid
+}
+
+struct Compiler<'a> {
+    source: &'a SetSource,
+    ground: &'a Ground,
+    report: &'a mut Report,
+    tables: TableBuilder,
+    /// The line of each rule seen so far.
+    lines: BTreeMap<String, usize>,
+}
+
+impl Compiler<'_> {
+    /// One rule; `None` when something is wrong with it. A policy that Cedar refuses is still held
+    /// to its annotations, so that one run tells everything.
+    fn rule(&mut self, statement: &Statement<'_>, invalid: bool) -> Option<Rule> {
+        let (annotations, refusals) = Annotations::read(statement.policy.annotations());
+        let id = annotations.get("id").unwrap_or("?").to_owned();
+        let mut failed = invalid || !refusals.is_empty();
+        for refusal in refusals {
+            self.refuse(statement, &id, refusal);
+        }
+        if let Err(fault) = self.unique(statement, &annotations) {
+            failed = true;
+            self.refuse(statement, &id, fault);
+        }
+        let mut keep = |this: &mut Self, refusal: Refusal| {
+            failed = true;
+            this.refuse(statement, &id, refusal);
+        };
+        let kind = annotations.kind().map_err(|r| keep(self, r)).ok();
+        let source = annotations.source(&self.source.prose).map_err(|r| keep(self, r)).ok();
+        if invalid {
+            return None;
+        }
+        let lowered = self.lower(statement).map_err(|r| keep(self, r)).ok();
+        let (scope, condition) = lowered?;
+        if let Some(mixed) = &condition.mixed {
+            let what = format!(
+                "rule `{id}`: `{mixed}` mixes arguments and state in a disjunction, so it has no part in the rule's guard; split the rule, or ask for the argument in a conjunct of its own"
+            );
+            self.report.warn(self.place(statement, None), what);
+        }
+        if matches!(&scope.trigger, Trigger::Calls(tools) if tools.is_empty()) {
+            let what = format!("rule `{id}` is about a group without tools, so nothing triggers it");
+            self.report.warn(self.place(statement, None), what);
+        }
+        let mut rule = Rule {
+            id: RuleId::from(id.as_str()),
+            kind: kind?,
+            source: source.as_ref().map(|(file, _)| file.as_str())?.into(),
+            sentence: source.as_ref().map(|(_, sentence)| sentence.as_str())?.into(),
+            trigger: scope.trigger.clone(),
+            entity: scope.entity,
+            reads_after: condition::reads_after(&condition.when, self.tables.tables(), self.ground),
+            guard: condition.guard,
+            when: condition.when,
+            remedy: Vec::new(),
+            read: None,
+            consent: None,
+            disclose: None,
+            said: annotations.said(),
+            on_failure: Vec::new(),
+            advise: annotations.get("advise").map(str::to_owned),
+            shadow: annotations.get("shadow").is_some(),
+        };
+        let mut refusals = self.fill(&scope, &annotations, &mut rule);
+        refusals.extend(self.check_reads(&rule));
+        failed |= !refusals.is_empty();
+        for refusal in refusals {
+            self.refuse(statement, &id, refusal);
+        }
+        (!failed).then_some(rule)
+    }
+
+    fn unique(&mut self, statement: &Statement<'_>, annotations: &Annotations) -> Result<(), Refusal> {
+        let id = annotations.need("id")?.to_owned();
+        let line = self.source.rules.at(statement.start).line;
+        match self.lines.insert(id, line) {
+            Some(before) => Err(Refusal::at(RuleFault::Duplicate(before), "@id")),
+            None => Ok(()),
+        }
+    }
+
+    fn lower(&mut self, statement: &Statement<'_>) -> Result<(Scope, Condition), Refusal> {
+        let policy = match statement.policy.to_pst() {
+            Ok(pst::Policy::Static(policy)) => policy,
+            // `Policy::parse` refuses templates, and a text that it reads has a syntax tree.
+            _ => return Err(RuleFault::NotAValue("a template".to_owned()).into()),
+        };
+        let scope = Scope::read(policy.body(), self.ground)?;
+        let mut lowering = Lowering { ground: self.ground, scope: &scope, tables: &mut self.tables };
+        let condition = condition::lower(policy.body().clauses(), &mut lowering)?;
+        Ok((scope, condition))
+    }
+
+    /// Fills in what satisfies the rule; the answer holds what is wrong with it.
+    fn fill(&mut self, scope: &Scope, annotations: &Annotations, rule: &mut Rule) -> Vec<Refusal> {
+        let when = rule.when.clone();
+        let mut templates = Templates { ground: self.ground, scope, tables: &mut self.tables, when: &when };
+        let mut refusals = Vec::new();
+        let mut keep = |annotation: &'static str, fault: TemplateFault| {
+            refusals.push(Refusal::at(RuleFault::Template { annotation, fault }, format!("@{annotation}")));
+        };
+        for (annotation, calls) in [("remedy", &mut rule.remedy), ("on_failure", &mut rule.on_failure)] {
+            match annotations.get(annotation).map(|text| templates.calls(text)) {
+                Some(Ok(filled)) => *calls = filled,
+                Some(Err(fault)) => keep(annotation, fault),
+                None => {}
+            }
+        }
+        match annotations.get("read").map(|text| templates.read(text)) {
+            Some(Ok(call)) => rule.read = Some(call),
+            Some(Err(fault)) => keep("read", fault),
+            None => {}
+        }
+        for (annotation, sentence) in [("consent", &mut rule.consent), ("disclose", &mut rule.disclose)] {
+            match annotations.get(annotation).map(|text| templates.text(text)) {
+                Some(Ok(text)) => *sentence = Some(text),
+                Some(Err(fault)) => keep(annotation, fault),
+                None => {}
+            }
+        }
+        refusals
+    }
+
+    /// A read that needs arguments can be made only where `@read` gives them, and `@read` must
+    /// answer something.
+    fn check_reads(&self, rule: &Rule) -> Vec<Refusal> {
+        let pieces = [&rule.consent, &rule.disclose].into_iter().flatten().flat_map(|t| &t.pieces);
+        let spoken = pieces.filter_map(|p| if let Piece::Slot(ix) = p { Some(*ix) } else { None });
+        let mut answered = rule.read.is_none();
+        let mut refusals = Vec::new();
+        for (what, tool) in rule.when.slots().chain(spoken).filter_map(|ix| self.read_of(ix)) {
+            if rule.read.as_ref().is_some_and(|r| r.tool == tool) {
+                answered = true;
+                continue;
+            }
+            let Some((what, found)) = what.zip(self.ground.inventory.at(tool)) else { continue };
+            let needed: Vec<&str> = found.params.iter().filter(|p| p.required).map(|p| p.name.as_str()).collect();
+            if !needed.is_empty() {
+                let (tool, arguments) = (found.name.to_string(), needed.join(", "));
+                refusals.push(RuleFault::ReadNeeded { what, tool, arguments }.into());
+            }
+        }
+        if let (false, Some(read)) = (answered, &rule.read) {
+            let tool = self.ground.inventory.at(read.tool).map(|t| t.name.to_string()).unwrap_or_default();
+            refusals.push(Refusal::at(RuleFault::ReadUnused(tool), "@read"));
+        }
+        refusals
+    }
+
+    /// The tool that answers a slot, and how rules write it; a mere question for the read has no name.
+    fn read_of(&self, slot: SlotIx) -> Option<(Option<String>, ToolIx)> {
+        let model = &self.ground.model;
+        match self.tables.tables().slot(slot)? {
+            Slot::Observed { observation, .. } => {
+                let observation = model.observations.get(usize::from(*observation))?;
+                Some((Some(format!("context.{}", observation.name)), observation.read))
+            }
+            Slot::Resource { attribute, .. } | Slot::Car { attribute, .. } => {
+                let attribute = model.attribute(*attribute)?;
+                Some((Some(attribute.name.clone()), attribute.read?))
+            }
+            Slot::Derived { derived, .. } => {
+                let derived = self.ground.derived.get(usize::from(*derived))?;
+                Some((Some(format!("context.{}", derived.name)), model.attribute(derived.attribute)?.read?))
+            }
+            Slot::Read(tool) | Slot::Called(tool) => Some((None, *tool)),
+            _ => None,
+        }
+    }
+
+    /// The line of a word of the policy, else of its beginning.
+    fn place(&self, statement: &Statement<'_>, near: Option<&str>) -> Place {
+        let within = near.and_then(|word| statements::find_code(statement.text, word)).unwrap_or_default();
+        self.source.rules.at(statement.start + within)
+    }
+
+    fn refuse(&mut self, statement: &Statement<'_>, rule: &str, refusal: Refusal) {
+        let place = self.place(statement, refusal.near.as_deref());
+        self.report.errors.push(CompileError::Rule { place, rule: rule.to_owned(), fault: refusal.fault });
+    }
+}

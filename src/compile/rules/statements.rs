@@ -1,0 +1,115 @@
+//! Cuts a rules file into its policies, so that each error has its line.
+
+use std::ops::Range;
+
+/// The byte ranges of the policies in a Cedar text, each from its first annotation or effect to its
+/// `;`. What follows the last `;` is a statement of its own when it is more than comments.
+pub(super) fn statements(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start: Option<usize> = None;
+    let mut end = 0;
+    let mut state = State::Code;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        match state {
+            State::Comment if c == '\n' => state = State::Code,
+            State::Comment => {}
+            State::Text if c == '\\' => {
+                chars.next();
+            }
+            State::Text if c == '"' => {
+                state = State::Code;
+                end = at + 1;
+            }
+            State::Text => {}
+            State::Code if c == '/' && chars.peek().is_some_and(|(_, next)| *next == '/') => state = State::Comment,
+            State::Code if c.is_whitespace() => {}
+            State::Code => {
+                let first = *start.get_or_insert(at);
+                end = at + c.len_utf8();
+                match c {
+                    '"' => state = State::Text,
+                    ';' => {
+                        found.push(first..end);
+                        start = None;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    found.extend(start.map(|first| first..end.max(first)));
+    found
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    Code,
+    Text,
+    Comment,
+}
+
+/// Where a word stands in a Cedar text as code, not within a string or a comment.
+pub(super) fn find_code(text: &str, word: &str) -> Option<usize> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let quotes_and_comments = outside(text);
+    text.match_indices(word).map(|(at, _)| at).find(|at| {
+        let before = text.get(..*at).and_then(|t| t.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|t| t.chars().next());
+        let whole = !word.starts_with(is_word)
+            || (!before.is_some_and(is_word) && !(word.ends_with(is_word) && after.is_some_and(is_word)));
+        whole && quotes_and_comments.iter().all(|range| !range.contains(at))
+    })
+}
+
+/// The ranges of strings and comments.
+fn outside(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let closing = match c {
+            '"' => '"',
+            '/' if chars.peek().is_some_and(|(_, next)| *next == '/') => '\n',
+            _ => continue,
+        };
+        let mut end = text.len();
+        while let Some((next, c)) = chars.next() {
+            if c == '\\' && closing == '"' {
+                chars.next();
+            } else if c == closing {
+                end = next;
+                break;
+            }
+        }
+        ranges.push(at..end);
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(text: &str) -> Vec<&str> {
+        statements(text).into_iter().map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn semicolons_in_strings_and_comments_do_not_end_a_policy() {
+        let text = "// a; b\n@remedy(\"x(); y(\\\"z;\\\")\")\nforbid(p, a, r); // tail;\npermit(p, a, r);\n// end";
+        assert_eq!(cut(text), ["@remedy(\"x(); y(\\\"z;\\\")\")\nforbid(p, a, r);", "permit(p, a, r);"]);
+    }
+
+    #[test]
+    fn what_has_no_end_is_still_a_statement() {
+        assert_eq!(cut("forbid(p, a, r) // no end"), ["forbid(p, a, r)"]);
+        assert_eq!(cut("forbid(\"open"), ["forbid(\"open"].map(|t| &t[..7]));
+    }
+
+    #[test]
+    fn finds_a_word_in_code_only() {
+        let text = "@a(\"if\") forbid when { // if\n verify && if x };";
+        assert_eq!(find_code(text, "if"), Some(text.rfind("if").unwrap()));
+        assert_eq!(find_code(text, "then"), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! The files of a policy set, with the lines that errors name.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{CompileError, CompileErrors};
+
+/// A line of a source file; line 0 is the file as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The file, as it was given.
+    pub file: Arc<str>,
+    /// The line, counted from 1.
+    pub line: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.file),
+            line => write!(f, "{}:{line}", self.file),
+        }
+    }
+}
+
+/// One source file.
+#[derive(Debug, Clone)]
+pub struct SourceFile {
+    path: Arc<str>,
+    text: String,
+    /// Byte offsets at which lines begin.
+    starts: Vec<usize>,
+}
+
+impl SourceFile {
+    /// A file from its text.
+    pub fn new(path: &str, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { path: path.into(), text, starts }
+    }
+
+    fn read(path: &Path) -> Result<Self, CompileError> {
+        let shown = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Self::new(&shown, text)),
+            Err(source) => Err(CompileError::Read { file: shown, source }),
+        }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The file's own name, without its folder.
+    pub fn name(&self) -> &str {
+        self.path.rsplit(['/', '\\']).next().unwrap_or(&self.path)
+    }
+
+    /// The place of a byte of the text.
+    pub fn at(&self, offset: usize) -> Place {
+        Place { file: self.path.clone(), line: self.starts.partition_point(|start| *start <= offset) }
+    }
+
+    /// The file as a whole.
+    pub fn whole(&self) -> Place {
+        Place { file: self.path.clone(), line: 0 }
+    }
+}
+
+/// The sources of one policy set.
+#[derive(Debug, Clone)]
+pub struct SetSource {
+    /// The policy in prose.
+    pub prose: SourceFile,
+    /// The tool inventory.
+    pub tools: SourceFile,
+    /// The effect model.
+    pub vehicle: SourceFile,
+    /// The rules.
+    pub rules: SourceFile,
+    /// The folder, where the generated schema stands beside the rules.
+    pub folder: PathBuf,
+}
+
+impl SetSource {
+    /// Reads the folder of a set. `prose` and `tools` replace `policy.md` and `tools.json` of sets
+    /// whose prose and inventory live elsewhere.
+    ///
+    /// # Errors
+    /// [`CompileError::Read`] for every file that cannot be read.
+    pub fn read(folder: &Path, prose: Option<&Path>, tools: Option<&Path>) -> Result<Self, CompileErrors> {
+        let own = |name: &str| folder.join(name);
+        let prose = SourceFile::read(prose.unwrap_or(&own("policy.md")));
+        let tools = SourceFile::read(tools.unwrap_or(&own("tools.json")));
+        let vehicle = SourceFile::read(&own("vehicle.toml"));
+        let rules = SourceFile::read(&own("rules.cedar"));
+        match (prose, tools, vehicle, rules) {
+            (Ok(prose), Ok(tools), Ok(vehicle), Ok(rules)) => {
+                Ok(Self { prose, tools, vehicle, rules, folder: folder.to_owned() })
+            }
+            (a, b, c, d) => Err(CompileErrors(vec![a, b, c, d].into_iter().filter_map(Result::err).collect())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_the_line_of_a_byte() {
+        let file = SourceFile::new("policies/x/rules.cedar", "a\nbc\n\nd");
+        let lines: Vec<usize> = [0, 1, 2, 4, 5, 6].into_iter().map(|at| file.at(at).line).collect();
+        assert_eq!(lines, [1, 1, 2, 2, 3, 4]);
+        assert_eq!(file.at(3).to_string(), "policies/x/rules.cedar:2");
+        assert_eq!(file.name(), "rules.cedar");
+    }
+
+    #[test]
+    fn every_missing_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let errors = SetSource::read(folder.path(), None, None).unwrap_err();
+        let text = errors.to_string();
+        assert_eq!(errors.0.len(), 4);
+        assert!(text.contains("vehicle.toml") && text.contains("rules.cedar"), "{text}");
+    }
+}

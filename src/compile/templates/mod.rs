@@ -1,0 +1,14 @@
+//! Templates of calls and sentences, checked against the tools that they call.
+
+mod calls;
+mod constants;
+mod fault;
+mod syntax;
+mod text;
+
+pub use fault::TemplateFault;
+pub use syntax::SyntaxError;
+
+pub(super) use calls::Templates;
+pub(super) use constants::{admits, json};
+pub(super) use syntax::{CallText, ValueText, call, value};
