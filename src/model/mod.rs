@@ -12,6 +12,7 @@ mod limits;
 mod message;
 mod value;
 mod verdict;
+mod words;
 
 pub use call::{Arguments, CallId, CallKey, ToolCall, ToolName, canonical, number};
 pub use draft::{Draft, DraftError, Malformed};
@@ -21,3 +22,4 @@ pub use limits::Limits;
 pub use message::{Conversation, Message, MessageError, RequestedCall, Role};
 pub use value::{Resolution, Value, is_unknown_word};
 pub use verdict::{Decision, ReportedCall, ReportedFinding, VerdictReport};
+pub use words::{Word, Words};
