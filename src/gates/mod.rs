@@ -3,9 +3,20 @@
 //! A gate is a name, a tier, an explanation and a total function of what it may see. It runs
 //! isolated: a panic, an error or an exhausted budget in one gate silences that gate alone.
 
+mod conditional_consent;
+mod confirmation;
+mod consent_scope;
 mod findings;
+mod gather_before_act;
+mod identifier_provenance;
+mod obligations;
+mod policy_advisory;
+mod repetition;
+mod required_parameters;
 mod run;
 mod schema_validity;
+#[cfg(test)]
+mod testing;
 mod view;
 
 pub use findings::{CAPACITY, Findings};
@@ -42,4 +53,19 @@ macro_rules! gate {
 pub(crate) use gate;
 
 /// All gates in evaluation order.
-pub static GATES: &[&Gate] = &[&schema_validity::GATE];
+pub static GATES: &[&Gate] = &[
+    &schema_validity::GATE,
+    &required_parameters::GATE,
+    &identifier_provenance::GATE,
+    &obligations::GATE,
+    &gather_before_act::GATE,
+    &confirmation::GATE,
+    &conditional_consent::GATE,
+    &consent_scope::GATE,
+    &repetition::GATE,
+    &policy_advisory::GATE,
+];
+
+/// The phrase tables that every policy brings, by language; a set may add its own.
+pub const PHRASES: [(&str, &str); 2] =
+    [("en", include_str!("phrases/en.toml")), ("de", include_str!("phrases/de.toml"))];

@@ -1,11 +1,13 @@
 //! What a gate may see.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
+use std::sync::Arc;
 
-use crate::model::Draft;
+use crate::model::{Draft, Words};
 use crate::obligations::Owed;
-use crate::policy::Policy;
-use crate::state::History;
+use crate::policy::{Policy, Reading};
+use crate::state::{History, PastCall};
+use crate::tools::{Tool, ToolIx};
 
 /// A gate used up its budget: its check is bounded, whatever the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -29,12 +31,23 @@ pub struct View<'a> {
     /// What the policy owes for it.
     pub owed: &'a Owed,
     fuel: Cell<u32>,
+    reply: OnceCell<Option<Reading<'a>>>,
+    driver: OnceCell<Option<Reading<'a>>>,
 }
 
 impl<'a> View<'a> {
     /// A view with a full budget.
     pub fn new(policy: &'a Policy, history: &'a History, drafted: &'a Draft, owed: &'a Owed) -> Self {
-        Self { policy, history, draft: &owed.amended, drafted, owed, fuel: Cell::new(BUDGET) }
+        Self {
+            policy,
+            history,
+            draft: &owed.amended,
+            drafted,
+            owed,
+            fuel: Cell::new(BUDGET),
+            reply: OnceCell::new(),
+            driver: OnceCell::new(),
+        }
     }
 
     /// Takes steps off the budget. Call it in every loop over input.
@@ -50,5 +63,53 @@ impl<'a> View<'a> {
     /// Fills the budget for the next gate.
     pub(super) fn refuel(&self) {
         self.fuel.set(BUDGET);
+    }
+
+    /// What the draft says, read once for all gates; none beside calls, where it is dropped unspoken.
+    pub fn reply(&self) -> Option<&Reading<'a>> {
+        self.reply
+            .get_or_init(|| {
+                let text = self.draft.reply.as_ref().filter(|_| self.draft.calls.is_empty())?;
+                Some(self.policy.lexicon.read(Arc::new(Words::new(text))))
+            })
+            .as_ref()
+    }
+
+    /// The driver's latest words, read once for all gates.
+    pub fn driver(&self) -> Option<&Reading<'a>> {
+        self.driver
+            .get_or_init(|| self.history.driver().last().map(|u| self.policy.lexicon.read(Arc::clone(&u.words))))
+            .as_ref()
+    }
+
+    /// The tool at a position, unless it is removed here.
+    pub fn available(&self, tool: ToolIx) -> Option<&'a Tool> {
+        self.policy.inventory.at(tool).filter(|t| !self.history.removed().tool(t.name.as_str()))
+    }
+
+    /// Calls made since the driver last spoke, latest first.
+    pub fn this_turn(&self) -> impl Iterator<Item = &'a PastCall> {
+        let since = self.history.driver().last().map_or(0, |u| u.step);
+        self.history.calls().iter().rev().take_while(move |past| past.step > since)
+    }
+
+    /// Whether a tool was called with success in this conversation.
+    pub fn executed(&self, tool: ToolIx) -> bool {
+        self.history.calls_of(tool).any(|(_, past)| past.succeeded())
+    }
+
+    /// What the harness says on an occasion, in the driver's language.
+    pub fn say(&self, occasion: &str, what: &str) -> Option<String> {
+        let language = self.driver().or_else(|| self.reply()).and_then(Reading::language);
+        let code = language.and_then(|l| self.policy.lexicon.language(l)).unwrap_or_default();
+        self.policy.phrases(code)?.say(occasion, &[("what", what)])
+    }
+
+    /// How the driver calls what a tool acts on; its own name where nobody said.
+    pub fn called(&self, tool: &Tool) -> String {
+        let language = self.driver().and_then(Reading::language).and_then(|l| self.policy.lexicon.language(l));
+        let effect = self.policy.inventory.position(tool.name.as_str()).and_then(|ix| self.policy.model.tool(ix));
+        let nouns = effect.and_then(|e| language.and_then(|l| e.nouns.get(l)).or_else(|| e.nouns.values().next()));
+        nouns.and_then(|n| n.first()).cloned().unwrap_or_else(|| tool.name.as_str().replace('_', " "))
     }
 }

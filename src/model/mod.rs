@@ -13,6 +13,7 @@ mod message;
 mod readback;
 mod value;
 mod verdict;
+mod words;
 
 pub use call::{Arguments, CallId, CallKey, ToolCall, ToolName, canonical, number};
 pub use draft::{Draft, DraftError, Malformed};
@@ -23,3 +24,4 @@ pub use message::{Conversation, Message, MessageError, RequestedCall, Role};
 pub use readback::ReadBack;
 pub use value::{Resolution, Value, is_unknown_word};
 pub use verdict::{Decision, ReportedCall, ReportedFinding, VerdictReport};
+pub use words::{Word, Words};

@@ -16,12 +16,14 @@ mod failure;
 mod frame;
 mod judge;
 mod missing;
+mod naming;
 mod plan;
 mod render;
 mod requested;
 mod settle;
 
-pub use consent::granted;
+pub use consent::{Consent, consent, granted, is_plain_yes};
 pub use debts::{Breach, Conflict, ConsentDebt, Debt, Disclosure, Excess, Hint, Owed, ReadDebt, Settled, Unread};
 pub use engine::owed;
 pub use failure::on_failure;
+pub use naming::Said;

@@ -6,20 +6,26 @@
 mod blob;
 mod derived;
 mod eval;
+mod lexicon;
 mod limits;
 mod phrases;
 mod program;
+mod reading;
 mod rule;
 mod set;
 mod spoken;
 mod template;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use blob::{BlobError, FORMAT};
 pub use derived::{Derived, DerivedFn};
 pub use eval::{Frame, Truth, Val, evaluate};
+pub use lexicon::{Lexicon, Meaning};
 pub use limits::{HardLimit, HardLimitError, HardLimits};
-pub use phrases::Phrases;
+pub use phrases::{PhraseError, PhraseRole, Phrases};
 pub use program::{Compare, DraftFeature, Op, Program, ProgramError, ReplyFeature, Slot, SlotIx, Tables, When};
+pub use reading::{Hit, Reading, number};
 pub use rule::{Rule, RuleIx, RuleKind, Trigger};
 pub use set::{Advice, Policy, PolicyParts};
 pub use template::{ArgumentTemplate, CallTemplate, Piece, TextTemplate};

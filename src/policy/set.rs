@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Derived, Phrases, Program, ProgramError, Rule, RuleIx, Tables, Trigger};
+use super::{Derived, Lexicon, Phrases, Program, ProgramError, Rule, RuleIx, Tables, Trigger};
 use crate::model::PolicyHash;
 use crate::state::EffectModel;
 use crate::tools::{Inventory, ToolIx};
@@ -58,6 +58,8 @@ pub struct Policy {
     pub tables: Tables,
     /// Phrases, one table a language.
     pub phrases: Vec<Phrases>,
+    /// All phrases, indexed.
+    pub lexicon: Lexicon,
     /// The prose, line by line.
     pub prose: Vec<String>,
     rules: Vec<Rule>,
@@ -82,14 +84,17 @@ impl Policy {
                 Trigger::Reply => on_reply.push(ix),
             }
         }
+        let inventory: Inventory = parts.inventory.into();
+        let lexicon = Lexicon::new(&parts.phrases, &parts.model, &inventory);
         Ok(Self {
             hash,
             id: parts.id,
-            inventory: parts.inventory.into(),
+            inventory,
             model: parts.model,
             derived: parts.derived,
             tables: parts.tables,
             phrases: parts.phrases,
+            lexicon,
             prose: parts.prose,
             rules: parts.rules,
             by_tool,

@@ -6,8 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
+<<<<<<< HEAD
 use super::{EffectModel, Identifiers, Now, ObservationField, Side, World};
 use crate::model::{CallId, CallKey, ToolCall, Value, canonical};
+=======
+use super::{EffectModel, Identifiers, Now, ObservationField, Origin, Side, World};
+use crate::model::{CallId, CallKey, ToolCall, Value, Words, canonical};
+>>>>>>> 3afd7d4 (Words, phrase tables in English and German, their index, and consent read out of a conversation)
 use crate::tools::{Inventory, Removed, ToolIx};
 
 /// Position of a call in its history.
@@ -64,8 +69,10 @@ impl PastCall {
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Utterance {
-    /// The words.
+    /// What was said.
     pub text: Arc<str>,
+    /// The same as words; split here once, however often it is looked at.
+    pub words: Arc<Words>,
     /// The message, counted from 0, system message included.
     pub step: usize,
     /// How many calls had been made before it.

@@ -32,9 +32,12 @@ impl Identifiers {
         self.seen.get(word)
     }
 
-    /// Whether a word has the shape of identifiers that were observed.
+    /// Whether a word has the shape of identifiers that were observed: the same head before its first
+    /// underscore. An invented one need not end in digits (`loc_placeholder`).
     pub fn looks_like_one(&self, word: &str) -> bool {
-        prefix(word).is_some_and(|p| self.prefixes.contains(p))
+        word.split_once('_').is_some_and(|(head, tail)| {
+            self.prefixes.contains(head) && tail.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        })
     }
 
     /// All words seen with their provenance.

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::observe::Reading;
 use super::{CallRef, EffectModel, History, Origin, Outcome, PastCall, Utterance};
-use crate::model::{CallId, Conversation, Draft, DraftError, Limits, Message, Role, ToolCall, Value};
+use crate::model::{CallId, Conversation, Draft, DraftError, Limits, Message, Role, ToolCall, Value, Words};
 use crate::tools::{Inventory, Kind};
 
 /// Why a message cannot be taken in.
@@ -124,7 +124,8 @@ impl History {
     }
 
     fn utterance(&self, text: &str) -> Utterance {
-        Utterance { text: text.into(), step: self.steps, calls: u32::try_from(self.calls.len()).unwrap_or(u32::MAX) }
+        let calls = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+        Utterance { text: text.into(), words: Arc::new(Words::new(text)), step: self.steps, calls }
     }
 
     /// Takes in a call that was made; its result follows by [`History::settle`].

@@ -1,0 +1,161 @@
+//! The same call again.
+
+use super::{Exhausted, Findings, View, gate};
+use crate::model::{Finding, Tier, ToolCall};
+use crate::state::{CallRef, Outcome, PastCall};
+use crate::tools::ToolIx;
+
+gate! {
+    /// A call that failed is not repeated unchanged, and none is made over and over.
+    ///
+    /// # Why
+    /// What failed a moment ago fails again, and a student in a loop never answers the driver.
+    ///
+    /// # Blocks
+    /// The identical call after a failure, whatever the order or spelling of its arguments, until
+    /// something was learned: a later successful read of what it writes. A read that failed is not
+    /// repeated before the driver spoke again. A call already made twice in this turn is not made a
+    /// third time unless a write came in between.
+    ///
+    /// # Allows
+    /// Other arguments, a retry after the cause was read, a read again after a change.
+    ///
+    /// # Remedy
+    /// None: tell the driver what failed.
+    "repetition", Hard
+}
+
+/// Identical calls in one turn that end in a third one being a loop.
+const LIMIT: usize = 2;
+
+fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
+    for (at, call) in view.draft.calls.iter().enumerate() {
+        let Some(tool) = view.policy.inventory.position(call.tool.as_str()) else { continue };
+        if view.history.calls_of(tool).next().is_none() {
+            continue;
+        }
+        let key = call.key();
+        let mut same = Vec::new();
+        for (reference, past) in view.history.calls_of(tool).rev() {
+            view.spend(1)?;
+            if past.key == key {
+                same.push((reference, past));
+            }
+        }
+        let Some((last, past)) = same.first().copied() else { continue };
+        let because = if let Some(why) = failure(past).filter(|_| !is_rearmed(view, tool, call, last, past)) {
+            format!("`{call}` failed before ({why}) and nothing was learned since; the same call fails again")
+        } else if is_loop(view, &same) {
+            format!("`{call}` was already made {LIMIT} times in this turn and nothing changed since")
+        } else {
+            continue;
+        };
+        let mut finding = Finding::new(NAME, Tier::Hard, because).at(at);
+        finding.say = view.say("failed", "");
+        findings.push(finding);
+    }
+    Ok(())
+}
+
+fn failure(past: &PastCall) -> Option<&str> {
+    match &past.outcome {
+        Outcome::Failed(why) | Outcome::Unknown(why) => Some(why),
+        Outcome::Done(_) | Outcome::Pending => None,
+    }
+}
+
+/// Whether something was learned since a call failed. For a write: a later successful reading of a
+/// field that it sets. For a read, and for a write of which the model knows no field: the driver spoke.
+fn is_rearmed(view: &View<'_>, tool: ToolIx, call: &ToolCall, last: CallRef, past: &PastCall) -> bool {
+    let model = &view.policy.model;
+    let written = model.writes(tool, &call.arguments, view.history.side());
+    if written.is_empty() {
+        return past.turn < view.history.turn();
+    }
+    let mut reads = written.iter().filter_map(|w| model.attribute(model.owner(w.cell)?.0)?.read);
+    reads.any(|read| view.history.calls_of(read).rev().take_while(|(r, _)| *r > last).any(|(_, p)| p.succeeded()))
+}
+
+/// Whether a call was made too often in this turn without a write in between.
+fn is_loop(view: &View<'_>, same: &[(CallRef, &PastCall)]) -> bool {
+    let Some(nth) = same.get(LIMIT - 1).filter(|(_, past)| past.turn == view.history.turn()) else { return false };
+    let since = view.history.calls().iter().skip(nth.0.0 as usize + 1);
+    let other = |past: &&PastCall| past.key != nth.1.key;
+    !since.filter(other).any(|past| past.succeeded() && is_write(view, past))
+}
+
+fn is_write(view: &View<'_>, past: &PastCall) -> bool {
+    past.tool.and_then(|ix| view.policy.inventory.at(ix)).is_some_and(|t| t.is_write())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::*;
+    use crate::state::History;
+    use serde_json::{Value as Json, json};
+
+    fn door() -> Json {
+        json!({"door": "OVEN", "percentage": 10})
+    }
+
+    fn found(tool: &str, arguments: Json, history: impl FnOnce(Talk<'_>) -> History) -> usize {
+        let policy = kitchen();
+        let history = history(Talk::new(&policy).driver("open the oven a bit"));
+        check(&GATE, &policy, &history, &calls(&[(tool, arguments)])).len()
+    }
+
+    #[test]
+    fn blocks_a_failed_call_in_another_order_of_its_arguments() {
+        let other_order = json!({"percentage": 10.0, "door": "OVEN"});
+        assert_eq!(found("move_door", other_order, |talk| talk.failed("move_door", door()).history()), 1);
+    }
+
+    #[test]
+    fn blocks_a_failed_call_also_in_the_next_turn() {
+        let again = |talk: Talk<'_>| talk.failed("move_door", door()).assistant("It failed.").driver("again").history();
+        assert_eq!(found("move_door", door(), again), 1);
+    }
+
+    #[test]
+    fn blocks_the_third_identical_read_of_a_turn() {
+        let twice = |talk: Talk<'_>| {
+            talk.done("get_oven_state", json!({}), json!({})).done("get_oven_state", json!({}), json!({})).history()
+        };
+        assert_eq!(found("get_oven_state", json!({}), twice), 1);
+    }
+
+    #[test]
+    fn allows_a_retry_after_the_cause_was_read() {
+        let read = |talk: Talk<'_>| {
+            talk.failed("move_door", door())
+                .done("get_door_positions", json!({}), json!({"door_oven_position": 0}))
+                .history()
+        };
+        assert_eq!(found("move_door", door(), read), 0);
+    }
+
+    #[test]
+    fn allows_a_failed_read_again_once_the_driver_spoke() {
+        let later = |talk: Talk<'_>| talk.failed("get_oven_state", json!({})).assistant("Hm.").driver("try").history();
+        assert_eq!(found("get_oven_state", json!({}), later), 0);
+        assert_eq!(found("get_oven_state", json!({}), |talk| talk.failed("get_oven_state", json!({})).history()), 1);
+    }
+
+    #[test]
+    fn other_arguments_or_a_write_in_between_make_it_another_attempt() {
+        assert_eq!(
+            found("move_door", json!({"door": "OVEN", "percentage": 20}), |talk| talk
+                .failed("move_door", door())
+                .history()),
+            0
+        );
+        let changed = |talk: Talk<'_>| {
+            talk.done("get_oven_state", json!({}), json!({}))
+                .done("get_oven_state", json!({}), json!({}))
+                .done("switch_oven", json!({"on": true}), json!({}))
+                .history()
+        };
+        assert_eq!(found("get_oven_state", json!({}), changed), 0);
+    }
+}

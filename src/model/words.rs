@@ -1,0 +1,250 @@
+//! Words of a text: lower-cased, with the clause and the sentence each stands in.
+//!
+//! This knows letters, digits and punctuation, of any script; it knows no language. What the words
+//! mean is the business of a policy's phrase tables.
+
+/// One word of a [`Words`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Word {
+    start: u32,
+    end: u32,
+    /// The clause it stands in, counted from 0; commas, dashes and brackets end one too.
+    pub clause: u16,
+    /// The sentence it stands in, counted from 0.
+    pub sentence: u16,
+    /// Whether it stands between double quotation marks: said about, not said.
+    pub quoted: bool,
+}
+
+/// A text as words.
+///
+/// A word is a run of letters and digits. A dot, comma or colon between digits belongs to the number
+/// (`22.5`, `13:30`), dots and `@` inside an address to the address. An apostrophe parts words, so
+/// that `can't` reads `can t` however it is typed. `%` and `°` are words of their own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words {
+    lower: String,
+    words: Vec<Word>,
+    questions: Vec<bool>,
+}
+
+/// Longest text that is split, in bytes: the longest reply a draft may hold, four times over.
+const MAX_BYTES: usize = 64 * 1024;
+
+impl Words {
+    /// Splits a text. What lies beyond 64 KiB is not looked at: nobody says it.
+    pub fn new(text: &str) -> Self {
+        let mut at = text.len().min(MAX_BYTES);
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let mut splitter = Splitter::default();
+        let mut chars = text.get(..at).unwrap_or_default().chars().peekable();
+        while let Some(c) = chars.next() {
+            splitter.take(c, chars.peek().copied());
+        }
+        splitter.finish()
+    }
+
+    /// How many words there are.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// The word at a position.
+    pub fn get(&self, at: usize) -> Option<&Word> {
+        self.words.get(at)
+    }
+
+    /// The letters of the word at a position; empty outside the text.
+    pub fn text(&self, at: usize) -> &str {
+        self.words.get(at).map_or("", |w| self.slice(w))
+    }
+
+    /// All words with their letters.
+    pub fn iter(&self) -> impl Iterator<Item = (&Word, &str)> {
+        self.words.iter().map(|w| (w, self.slice(w)))
+    }
+
+    /// How many sentences there are.
+    pub fn sentences(&self) -> u16 {
+        u16::try_from(self.questions.len()).unwrap_or(u16::MAX)
+    }
+
+    /// Whether a sentence ends in a question mark.
+    pub fn is_question(&self, sentence: u16) -> bool {
+        self.questions.get(usize::from(sentence)).copied().unwrap_or(false)
+    }
+
+    /// Whether any sentence is a question.
+    pub fn asks(&self) -> bool {
+        self.questions.contains(&true)
+    }
+
+    /// All words, each with a space before and after: for the search of one text in another,
+    /// whatever their punctuation, line breaks and markup.
+    pub fn spaced(&self) -> String {
+        let mut out = String::with_capacity(self.lower.len() + self.words.len() + 1);
+        out.push(' ');
+        for (_, word) in self.iter() {
+            out.push_str(word);
+            out.push(' ');
+        }
+        out
+    }
+
+    fn slice(&self, word: &Word) -> &str {
+        self.lower.get(word.start as usize..word.end as usize).unwrap_or_default()
+    }
+}
+
+#[derive(Default)]
+struct Splitter {
+    out: Words,
+    /// Where the current word began, if one is open.
+    open: Option<u32>,
+    last: Option<char>,
+    clause: u16,
+    sentence: u16,
+    /// Whether the current clause and sentence hold a word yet.
+    clause_used: bool,
+    sentence_used: bool,
+    quoted: bool,
+}
+
+impl Splitter {
+    fn take(&mut self, c: char, next: Option<char>) {
+        if is_letter(c) || self.joins(c, next) {
+            if self.open.is_none() {
+                self.open = Some(self.end());
+            }
+            if c.is_ascii() {
+                self.out.lower.push(c.to_ascii_lowercase());
+            } else {
+                self.out.lower.extend(c.to_lowercase());
+            }
+            self.last = Some(c);
+            return;
+        }
+        self.close();
+        self.last = None;
+        match c {
+            '%' | '°' => {
+                self.open = Some(self.end());
+                self.out.lower.push(c);
+                self.close();
+            }
+            '"' => self.quoted = !self.quoted,
+            '“' | '„' | '«' => self.quoted = true,
+            '”' | '»' => self.quoted = false,
+            '.' | '!' | '?' | '…' | '\n' | '。' | '？' | '！' => self.end_sentence(matches!(c, '?' | '？')),
+            ',' | ';' | ':' | '(' | ')' | '[' | ']' | '–' | '—' | '、' => self.end_clause(),
+            '-' if next.is_none_or(char::is_whitespace) => self.end_clause(),
+            _ => {}
+        }
+    }
+
+    /// Whether a mark belongs to the word it stands in.
+    fn joins(&self, c: char, next: Option<char>) -> bool {
+        let (Some(last), Some(next)) = (self.last, next) else { return false };
+        match c {
+            '.' | '@' => is_letter(last) && is_letter(next),
+            ',' | ':' => last.is_ascii_digit() && next.is_ascii_digit(),
+            _ => false,
+        }
+    }
+
+    fn end(&self) -> u32 {
+        u32::try_from(self.out.lower.len()).unwrap_or(u32::MAX)
+    }
+
+    fn close(&mut self) {
+        let Some(start) = self.open.take() else { return };
+        let end = self.end();
+        self.out.words.push(Word { start, end, clause: self.clause, sentence: self.sentence, quoted: self.quoted });
+        self.clause_used = true;
+        self.sentence_used = true;
+    }
+
+    fn end_clause(&mut self) {
+        if std::mem::take(&mut self.clause_used) {
+            self.clause = self.clause.saturating_add(1);
+        }
+    }
+
+    fn end_sentence(&mut self, question: bool) {
+        self.end_clause();
+        if std::mem::take(&mut self.sentence_used) {
+            self.out.questions.push(question);
+            self.sentence = self.sentence.saturating_add(1);
+        } else if question && let Some(last) = self.out.questions.last_mut() {
+            *last = true; // `?!` and `!?` ask as well
+        }
+    }
+
+    fn finish(mut self) -> Words {
+        self.close();
+        self.end_sentence(false);
+        self.out
+    }
+}
+
+fn is_letter(c: char) -> bool {
+    c == '_' || c.is_ascii_alphanumeric() || (!c.is_ascii() && c.is_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        Words::new(text).iter().map(|(_, w)| w.to_owned()).collect()
+    }
+
+    #[test]
+    fn numbers_times_and_addresses_stay_whole() {
+        assert_eq!(
+            words("Set 22.5 °C at 13:30, then mail grace.n@x.org."),
+            ["set", "22.5", "°", "c", "at", "13:30", "then", "mail", "grace.n@x.org"]
+        );
+        assert_eq!(words("50% now."), ["50", "%", "now"]);
+    }
+
+    #[test]
+    fn an_apostrophe_parts_words_however_it_is_typed() {
+        assert_eq!(words("I can't"), words("I can’t"));
+        assert_eq!(words("Öffne die Tür"), ["öffne", "die", "tür"]);
+    }
+
+    #[test]
+    fn clauses_and_sentences_are_counted_and_questions_marked() {
+        let text = Words::new("Fine, the oven is on. Shall I go on?! Or not");
+        let clauses: Vec<u16> = text.iter().map(|(w, _)| w.clause).collect();
+        assert_eq!(clauses, [0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3]);
+        assert_eq!(text.sentences(), 3);
+        assert!(!text.is_question(0) && text.is_question(1) && !text.is_question(2));
+    }
+
+    #[test]
+    fn quoted_words_are_marked() {
+        let text = Words::new("I'd send “I am late” to him");
+        assert_eq!(text.iter().filter(|(w, _)| w.quoted).map(|(_, w)| w).collect::<Vec<_>>(), ["i", "am", "late"]);
+    }
+
+    #[test]
+    fn markup_and_line_breaks_do_not_hide_a_text_in_another() {
+        let shown = Words::new("**Message:**\n\"Hi Grace,\n\nI am late.\" Shall I send it?");
+        assert!(shown.spaced().contains(&Words::new("Hi Grace, I am late.").spaced()));
+        assert!(!shown.spaced().contains(&Words::new("Hi Grace, I am very late.").spaced()));
+    }
+
+    #[test]
+    fn a_megabyte_is_cut_not_refused() {
+        assert!(Words::new(&"ä ".repeat(1 << 19)).len() <= MAX_BYTES);
+    }
+}

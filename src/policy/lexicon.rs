@@ -1,0 +1,348 @@
+//! All phrases of a policy in one index: what a text says, found in one pass over its words.
+//!
+//! Three sources meet here: the phrase tables of the languages, the verbs and nouns of the tools,
+//! and the names of the car's parts. Roles match words exactly; verbs, nouns and names also in
+//! their inflected forms (`windows`, `closing`), because a policy author writes the base form.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::{PhraseRole, Phrases, Reading};
+use crate::model::Words;
+use crate::state::{EffectModel, ToolEffect};
+use crate::tools::{Inventory, ToolIx};
+
+/// What a phrase stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// A role of its language.
+    Role(PhraseRole),
+    /// A number.
+    Number(i64),
+    /// A word that schemas use, by its position among all of them.
+    Value(u32),
+    /// What a tool acts on or reads.
+    Noun(ToolIx),
+    /// What a tool does.
+    Verb(ToolIx),
+}
+
+/// Words that a `*` may stand for.
+const GAP: usize = 3;
+/// The language of phrases that belong to none, such as words out of tool names.
+pub(super) const NEUTRAL: u8 = u8::MAX;
+
+/// A phrase in the index.
+#[derive(Debug, Clone)]
+pub(super) struct Phrase {
+    parts: Box<[Part]>,
+    pub(super) language: u8,
+    /// The roles among the meanings, as a set.
+    pub(super) roles: u64,
+    pub(super) meanings: Vec<Meaning>,
+    /// How many of its parts are words.
+    pub(super) fixed: usize,
+    /// Whether it has a `*`.
+    pub(super) gapped: bool,
+    /// Whether it is a noun of some tool.
+    pub(super) is_noun: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Part {
+    Word(u32),
+    Stem(u32),
+    Gap,
+}
+
+/// The index.
+#[derive(Debug, Clone, Default)]
+pub struct Lexicon {
+    words: FxHashMap<Box<str>, u32>,
+    stems: FxHashMap<Box<str>, u32>,
+    /// Phrases by their first word or stem.
+    by_word: Vec<Vec<u32>>,
+    by_stem: Vec<Vec<u32>>,
+    phrases: Vec<Phrase>,
+    languages: Vec<String>,
+    values: FxHashMap<Box<str>, u32>,
+}
+
+/// A word of a text as the index knows it.
+#[derive(Clone, Copy)]
+struct Known {
+    word: Option<u32>,
+    stem: Option<u32>,
+}
+
+impl Lexicon {
+    /// Indexes the phrases of a policy.
+    pub fn new(tables: &[Phrases], model: &EffectModel, inventory: &Inventory) -> Self {
+        let mut lexicon = Self { languages: tables.iter().map(|t| t.language.clone()).collect(), ..Self::default() };
+        let mut merged: FxHashMap<(Box<[Part]>, u8), u32> = FxHashMap::default();
+        for (table, language) in tables.iter().zip(0_u8..) {
+            for (role, phrases) in &table.roles {
+                phrases.iter().for_each(|p| lexicon.add(&mut merged, p, false, language, Meaning::Role(*role)));
+            }
+            for (word, number) in &table.numbers {
+                lexicon.add(&mut merged, word, false, language, Meaning::Number(*number));
+            }
+            for (value, phrases) in &table.values {
+                let next = u32::try_from(lexicon.values.len()).unwrap_or(u32::MAX);
+                let value = *lexicon.values.entry(value.as_str().into()).or_insert(next);
+                phrases.iter().for_each(|p| lexicon.add(&mut merged, p, false, language, Meaning::Value(value)));
+            }
+        }
+        for (at, ix) in (0..inventory.len()).zip((0_u16..).map(ToolIx)) {
+            let Some(tool) = inventory.at(ix) else { continue };
+            let effect = model.tools.get(at);
+            for (language, verbs) in effect.iter().flat_map(|e| &e.verbs) {
+                let language = lexicon.position(language);
+                verbs.iter().for_each(|v| lexicon.add(&mut merged, v, true, language, Meaning::Verb(ix)));
+            }
+            let mut named = false;
+            for (language, noun) in nouns(model, ix, effect) {
+                named = true;
+                let language = lexicon.position(language);
+                lexicon.add(&mut merged, noun, true, language, Meaning::Noun(ix));
+            }
+            if !named {
+                // Nobody said how people call it: the words of its name have to do.
+                for word in tool.name.as_str().split('_').filter(|w| w.len() > 3 && !is_doing(tables, w)) {
+                    lexicon.add(&mut merged, word, true, NEUTRAL, Meaning::Noun(ix));
+                }
+            }
+        }
+        lexicon
+    }
+
+    /// Reads a text.
+    pub fn read(&self, words: Arc<Words>) -> Reading<'_> {
+        let known: Vec<Known> = words.iter().map(|(_, w)| self.known(w)).collect();
+        let mut hits = Vec::new();
+        for (start, at) in known.iter().enumerate() {
+            let by_word = at.word.and_then(|w| self.by_word.get(w as usize));
+            let by_stem = at.stem.and_then(|s| self.by_stem.get(s as usize));
+            for phrase in by_word.into_iter().chain(by_stem).flatten() {
+                let Some(parts) = self.phrases.get(*phrase as usize).map(|p| p.parts.as_ref()) else { continue };
+                if let Some(length) = known.get(start..).and_then(|rest| matched(parts, rest)) {
+                    hits.push((start, start + length, *phrase));
+                }
+            }
+        }
+        Reading::new(self, words, hits)
+    }
+
+    /// The code of a language by its position.
+    pub fn language(&self, position: u8) -> Option<&str> {
+        self.languages.get(usize::from(position)).map(String::as_str)
+    }
+
+    /// The meaning of a word that schemas use, if a language has words of its own for it.
+    pub fn value(&self, word: &str) -> Option<Meaning> {
+        self.values.get(word).map(|v| Meaning::Value(*v))
+    }
+
+    pub(super) fn phrase(&self, at: u32) -> Option<&Phrase> {
+        self.phrases.get(at as usize)
+    }
+
+    pub(super) fn languages(&self) -> usize {
+        self.languages.len()
+    }
+
+    fn position(&self, code: &str) -> u8 {
+        self.languages.iter().position(|l| l == code).and_then(|at| u8::try_from(at).ok()).unwrap_or(NEUTRAL)
+    }
+
+    fn known(&self, text: &str) -> Known {
+        let stem = shortened(text).find_map(|short| self.stems.get(short).copied());
+        Known { word: self.words.get(text).copied(), stem }
+    }
+
+    fn add(
+        &mut self,
+        merged: &mut FxHashMap<(Box<[Part]>, u8), u32>,
+        phrase: &str,
+        inflected: bool,
+        language: u8,
+        meaning: Meaning,
+    ) {
+        // Tables are checked when they are read; names out of `vehicle.toml` are split here.
+        let mut parts: Vec<Part> = Vec::new();
+        for piece in phrase.split_whitespace() {
+            if piece == "*" {
+                parts.push(Part::Gap);
+                continue;
+            }
+            for (_, word) in Words::new(piece).iter() {
+                parts.push(if inflected {
+                    Part::Stem(intern(&mut self.stems, &mut self.by_stem, stem(word)))
+                } else {
+                    Part::Word(intern(&mut self.words, &mut self.by_word, word))
+                });
+            }
+        }
+        let Some(first) = parts.first().copied() else { return };
+        let parts = parts.into_boxed_slice();
+        let at = match merged.get(&(parts.clone(), language)) {
+            Some(at) => *at,
+            None => {
+                let at = u32::try_from(self.phrases.len()).unwrap_or(u32::MAX);
+                let list = match first {
+                    Part::Word(w) => self.by_word.get_mut(w as usize),
+                    Part::Stem(s) => self.by_stem.get_mut(s as usize),
+                    Part::Gap => None,
+                };
+                list.into_iter().for_each(|l| l.push(at));
+                let gapped = parts.contains(&Part::Gap);
+                let fixed = parts.iter().filter(|p| **p != Part::Gap).count();
+                self.phrases.push(Phrase {
+                    fixed,
+                    parts: parts.clone(),
+                    language,
+                    roles: 0,
+                    meanings: Vec::new(),
+                    gapped,
+                    is_noun: false,
+                });
+                merged.insert((parts, language), at);
+                at
+            }
+        };
+        if let Some(phrase) = self.phrases.get_mut(at as usize).filter(|p| !p.meanings.contains(&meaning)) {
+            phrase.meanings.push(meaning);
+            match meaning {
+                Meaning::Role(role) => phrase.roles |= role.bit(),
+                Meaning::Noun(_) => phrase.is_noun = true,
+                Meaning::Number(_) | Meaning::Value(_) | Meaning::Verb(_) => {}
+            }
+        }
+    }
+}
+
+/// How people call what a tool acts on: its own nouns and the names of the parts it reaches.
+fn nouns<'a>(model: &'a EffectModel, tool: ToolIx, effect: Option<&'a ToolEffect>) -> Vec<(&'a str, &'a str)> {
+    let own = effect.iter().flat_map(|e| &e.nouns);
+    let written = effect.iter().flat_map(|e| e.sets.iter().map(|s| s.attribute).chain(e.touches.iter().copied()));
+    let read = model.attributes().filter(|(_, a)| a.read == Some(tool)).map(|(ix, _)| ix);
+    let mut entities: Vec<_> = written.chain(read).filter_map(|a| model.attribute(a)).map(|a| a.entity).collect();
+    entities.extend(effect.and_then(|e| e.item.as_ref()).map(|i| i.entity));
+    entities.sort_unstable();
+    entities.dedup();
+    let parts = entities.into_iter().filter_map(|e| model.entity(e)).flat_map(|e| &e.names);
+    own.chain(parts).flat_map(|(language, names)| names.iter().map(|n| (language.as_str(), n.as_str()))).collect()
+}
+
+/// Whether a word of a tool's name says what is done rather than what it is done to.
+fn is_doing(tables: &[Phrases], word: &str) -> bool {
+    let roles = [PhraseRole::Change, PhraseRole::Remove, PhraseRole::Look, PhraseRole::Current, PhraseRole::Common];
+    tables.iter().any(|t| roles.iter().any(|r| t.role(*r).iter().any(|p| p == word)))
+}
+
+fn intern(ids: &mut FxHashMap<Box<str>, u32>, lists: &mut Vec<Vec<u32>>, word: &str) -> u32 {
+    if let Some(id) = ids.get(word) {
+        return *id;
+    }
+    let id = u32::try_from(lists.len()).unwrap_or(u32::MAX);
+    ids.insert(word.into(), id);
+    lists.push(Vec::new());
+    id
+}
+
+/// The part of a base form that its inflected forms share: a final vowel letter goes where enough stays.
+fn stem(word: &str) -> &str {
+    word.strip_suffix(['e', 'y']).filter(|s| s.chars().count() >= 3).unwrap_or(word)
+}
+
+/// A word and what is left of it without its last letters: one for a short stem, up to three for a long one.
+fn shortened(word: &str) -> impl Iterator<Item = &str> {
+    let letters = word.chars().count();
+    let ends = word.char_indices().rev().map(|(at, _)| at).take(3);
+    std::iter::once((0, word))
+        .chain(ends.enumerate().map(move |(i, at)| (i + 1, word.get(..at).unwrap_or_default())))
+        .filter_map(move |(cut, short)| match letters.saturating_sub(cut) {
+            _ if cut == 0 => Some(short),
+            3 if cut == 1 => Some(short),
+            left if left >= 4 => Some(short),
+            _ => None,
+        })
+}
+
+/// How many words a phrase takes from the beginning of a text, if it is there.
+fn matched(parts: &[Part], text: &[Known]) -> Option<usize> {
+    let Some((part, rest)) = parts.split_first() else { return Some(0) };
+    match part {
+        // Phrases are short and gaps few, so that this never goes deep.
+        Part::Gap => (0..=GAP).find_map(|skip| Some(skip + matched(rest, text.get(skip..)?)?)),
+        Part::Word(id) => {
+            (text.first()?.word == Some(*id)).then(|| matched(rest, text.get(1..)?)).flatten().map(|n| n + 1)
+        }
+        Part::Stem(id) => {
+            (text.first()?.stem == Some(*id)).then(|| matched(rest, text.get(1..)?)).flatten().map(|n| n + 1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::kitchen;
+
+    fn read<'p>(policy: &'p crate::policy::Policy, text: &str) -> Reading<'p> {
+        policy.lexicon.read(Arc::new(Words::new(text)))
+    }
+
+    #[test]
+    fn nouns_match_in_their_inflected_forms_and_the_longest_wins() {
+        let policy = kitchen();
+        let tool = |name: &str| policy.inventory.position(name).unwrap();
+        assert!(read(&policy, "close the doors").names(tool("move_door")));
+        assert!(read(&policy, "the oven's temperature").names(tool("set_oven_temperature")));
+        let both = read(&policy, "set the oven temperature");
+        assert!(both.names(tool("set_oven_temperature")) && !both.names(tool("switch_oven")));
+        assert!(!read(&policy, "doorbell").names(tool("move_door")));
+    }
+
+    #[test]
+    fn a_read_is_called_by_the_parts_it_reads_and_an_unnamed_tool_by_its_name() {
+        let policy = kitchen();
+        let tool = |name: &str| policy.inventory.position(name).unwrap();
+        assert!(read(&policy, "which door is open").names(tool("get_door_positions")));
+        assert!(read(&policy, "load the recipe").names(tool("load_recipe")));
+        assert!(!read(&policy, "search for it").names(tool("search_recipes")));
+    }
+
+    #[test]
+    fn a_longer_phrase_outdoes_what_it_holds() {
+        let policy = kitchen();
+        let reading = read(&policy, "Yes, that's not a problem.");
+        assert!(reading.has(PhraseRole::Yes) && !reading.has(PhraseRole::No));
+    }
+
+    #[test]
+    fn the_language_of_the_text_decides_what_a_word_means() {
+        let policy = kitchen();
+        // `an` switches on in German and is an article in English.
+        let english = read(&policy, "Shall I make an exception for you and the oven?");
+        assert!(!english.has(PhraseRole::On));
+        assert!(read(&policy, "Soll ich den Ofen an machen?").has(PhraseRole::On));
+        assert_eq!(english.language().and_then(|l| policy.lexicon.language(l)), Some("en"));
+    }
+
+    #[test]
+    fn a_gap_stands_for_up_to_three_words() {
+        let policy = kitchen();
+        let on = |text: &str| read(&policy, text).role(PhraseRole::On).any(|h| h.weight().0 == 2);
+        assert!(on("turn the big oven on") && !on("turn the very big old oven on"));
+    }
+
+    #[test]
+    fn numbers_are_read_as_people_write_them() {
+        let policy = kitchen();
+        let numbers = |text: &str| read(&policy, text).numbers().map(|(_, n)| n).collect::<Vec<_>>();
+        assert_eq!(numbers("22,5 or 1,168 or half"), [22.5, 1168.0, 50.0]);
+        assert_eq!(numbers("auf 22.5 und zur Hälfte"), [22.5, 50.0]);
+    }
+}

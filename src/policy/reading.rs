@@ -1,0 +1,208 @@
+//! A text as a policy understands it.
+
+use std::sync::Arc;
+
+use super::PhraseRole;
+use super::lexicon::{Lexicon, Meaning, NEUTRAL, Phrase};
+use crate::model::Words;
+use crate::tools::ToolIx;
+
+/// A phrase found in a text.
+#[derive(Debug, Clone, Copy)]
+pub struct Hit<'p> {
+    /// Its first word.
+    pub start: usize,
+    /// The word after its last.
+    pub end: usize,
+    phrase: &'p Phrase,
+}
+
+impl<'p> Hit<'p> {
+    /// Whether it has a role.
+    pub fn is(&self, role: PhraseRole) -> bool {
+        self.phrase.roles & role.bit() != 0
+    }
+
+    /// The tools whose noun it is.
+    pub fn nouns(&self) -> impl Iterator<Item = ToolIx> + use<'p> {
+        self.phrase.meanings.iter().filter_map(|m| if let Meaning::Noun(tool) = m { Some(*tool) } else { None })
+    }
+
+    /// Whether it is a noun of that tool.
+    pub fn names(&self, tool: ToolIx) -> bool {
+        self.means(Meaning::Noun(tool))
+    }
+
+    /// Whether it stands for something.
+    pub fn means(&self, meaning: Meaning) -> bool {
+        self.phrase.meanings.contains(&meaning)
+    }
+
+    /// How strongly it is meant: more words say more, and closer together.
+    pub fn weight(&self) -> (usize, std::cmp::Reverse<usize>) {
+        (self.phrase.fixed, std::cmp::Reverse(self.end - self.start))
+    }
+
+    /// The number it stands for.
+    pub fn number(&self) -> Option<i64> {
+        self.phrase.meanings.iter().find_map(|m| if let Meaning::Number(n) = m { Some(*n) } else { None })
+    }
+
+    fn language(&self) -> u8 {
+        self.phrase.language
+    }
+
+    /// Whether another hit of the same sort says more about the same words: `not a problem` is no
+    /// `not`, and a `window defrost` is no `window`.
+    fn outdone_by(&self, other: &Self) -> bool {
+        let (mine, theirs) = (self.phrase, other.phrase);
+        let longer =
+            other.start <= self.start && self.end <= other.end && other.end - other.start > self.end - self.start;
+        let numbers = self.number().is_some() && other.number().is_some();
+        let same_sort = (mine.roles != 0 && theirs.roles != 0) || (mine.is_noun && theirs.is_noun) || numbers;
+        let same_language = theirs.language == mine.language || theirs.language == NEUTRAL || mine.language == NEUTRAL;
+        longer && same_sort && !theirs.gapped && same_language
+    }
+}
+
+/// A text and the phrases in it, in the order of their first words.
+#[derive(Debug, Clone)]
+pub struct Reading<'p> {
+    words: Arc<Words>,
+    hits: Vec<Hit<'p>>,
+    language: Option<u8>,
+}
+
+impl<'p> Reading<'p> {
+    pub(super) fn new(lexicon: &'p Lexicon, words: Arc<Words>, found: Vec<(usize, usize, u32)>) -> Self {
+        let mut hits: Vec<Hit<'p>> = found
+            .into_iter()
+            .filter_map(|(start, end, at)| Some(Hit { start, end, phrase: lexicon.phrase(at)? }))
+            .collect();
+        let language = spoken(&hits, lexicon.languages());
+        keep_language(&mut hits, &words, language);
+        let outdone: Vec<bool> = hits.iter().enumerate().map(|(i, h)| is_outdone(&hits, i, h)).collect();
+        let mut outdone = outdone.into_iter();
+        hits.retain(|_| !outdone.next().unwrap_or(false));
+        Self { words, hits, language }
+    }
+
+    /// The words.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// All hits.
+    pub fn hits(&self) -> &[Hit<'p>] {
+        &self.hits
+    }
+
+    /// The language of the text by its position in the policy, if one stands out.
+    pub fn language(&self) -> Option<u8> {
+        self.language
+    }
+
+    /// Hits of a role.
+    pub fn role(&self, role: PhraseRole) -> impl Iterator<Item = &Hit<'p>> {
+        self.hits.iter().filter(move |h| h.is(role))
+    }
+
+    /// Whether the text has a role anywhere.
+    pub fn has(&self, role: PhraseRole) -> bool {
+        self.role(role).next().is_some()
+    }
+
+    /// Hits that are nouns of some tool.
+    pub fn nouns(&self) -> impl Iterator<Item = &Hit<'p>> {
+        self.hits.iter().filter(|h| h.phrase.is_noun)
+    }
+
+    /// Whether the text names what a tool acts on.
+    pub fn names(&self, tool: ToolIx) -> bool {
+        self.hits.iter().any(|h| h.names(tool))
+    }
+
+    /// Whether the text says what a tool does.
+    pub fn does(&self, tool: ToolIx) -> bool {
+        self.hits.iter().any(|h| h.means(Meaning::Verb(tool)))
+    }
+
+    /// The clause a hit begins in.
+    pub fn clause(&self, hit: &Hit<'_>) -> u16 {
+        self.words.get(hit.start).map_or(0, |w| w.clause)
+    }
+
+    /// The sentence a hit begins in.
+    pub fn sentence(&self, hit: &Hit<'_>) -> u16 {
+        self.words.get(hit.start).map_or(0, |w| w.sentence)
+    }
+
+    /// Whether a hit stands between quotation marks.
+    pub fn quoted(&self, hit: &Hit<'_>) -> bool {
+        self.words.get(hit.start).is_some_and(|w| w.quoted)
+    }
+
+    /// Whether a clause has a role.
+    pub fn clause_has(&self, clause: u16, role: PhraseRole) -> bool {
+        self.role(role).any(|h| self.clause(h) == clause)
+    }
+
+    /// Whether a sentence has a role.
+    pub fn sentence_has(&self, sentence: u16, role: PhraseRole) -> bool {
+        self.role(role).any(|h| self.sentence(h) == sentence)
+    }
+
+    /// Every number in the text with the position of its word: digits and number words.
+    pub fn numbers(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let digits = self.words.iter().enumerate().filter_map(|(at, (_, w))| Some((at, number(w)?)));
+        digits.chain(self.hits.iter().filter_map(|h| Some((h.start, h.number()? as f64))))
+    }
+}
+
+/// The language that most phrases are of; none when two are level.
+fn spoken(hits: &[Hit<'_>], languages: usize) -> Option<u8> {
+    let mut score = vec![0_usize; languages];
+    for hit in hits {
+        if let Some(slot) = score.get_mut(usize::from(hit.language())) {
+            *slot += hit.end - hit.start;
+        }
+    }
+    let best = score.iter().copied().max().filter(|best| *best > 0)?;
+    let mut leaders = (0_u8..).zip(&score).filter(|(_, s)| **s == best).map(|(at, _)| at);
+    leaders.next().filter(|_| leaders.next().is_none())
+}
+
+/// Drops what other languages see in the text, except in a clause where its own sees nothing:
+/// drivers mix.
+fn keep_language(hits: &mut Vec<Hit<'_>>, words: &Words, language: Option<u8>) {
+    let Some(language) = language else { return };
+    if hits.iter().all(|h| h.language() == language || h.language() == NEUTRAL) {
+        return;
+    }
+    let clause = |hit: &Hit<'_>| words.get(hit.start).map_or(0, |w| w.clause);
+    let own: Vec<u16> = hits.iter().filter(|h| h.language() == language).map(clause).collect();
+    hits.retain(|h| h.language() == language || h.language() == NEUTRAL || own.binary_search(&clause(h)).is_err());
+}
+
+fn is_outdone(hits: &[Hit<'_>], at: usize, hit: &Hit<'_>) -> bool {
+    // Hits are sorted by their first word: only neighbours can cover one another.
+    let before = hits.get(..at).unwrap_or_default().iter().rev().take_while(|o| o.start + LONGEST > hit.start);
+    let after = hits.get(at + 1..).unwrap_or_default().iter().take_while(|o| o.start == hit.start);
+    before.chain(after).any(|other| hit.outdone_by(other))
+}
+
+/// No phrase without a gap is longer, in words.
+const LONGEST: usize = 10;
+
+/// The number that a word of digits writes: `22.5`, `22,5` and `1,168` as people mean them.
+pub fn number(word: &str) -> Option<f64> {
+    if !word.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    match word.rsplit_once(',') {
+        None => word.parse().ok(),
+        Some((whole, tail)) if tail.len() == 3 && !whole.contains('.') => word.replace(',', "").parse().ok(),
+        Some((whole, tail)) if !whole.contains([',', '.']) => format!("{whole}.{tail}").parse().ok(),
+        Some(_) => word.replace('.', "").replace(',', ".").parse().ok(),
+    }
+}
