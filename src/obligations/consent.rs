@@ -167,7 +167,7 @@ fn is_free_text(kind: &ParamType) -> bool {
 }
 
 /// A yes, and nothing in the answer that takes it back, limits or delays it.
-fn is_plain_yes(answer: &Reading<'_>) -> bool {
+pub fn is_plain_yes(answer: &Reading<'_>) -> bool {
     let yes = answer.role(PhraseRole::Yes).any(|h| !answer.words().is_question(answer.sentence(h)));
     yes && !answer.has(PhraseRole::No) && !answer.has(PhraseRole::Qualifier)
 }

@@ -127,6 +127,21 @@ impl<'p> Reading<'p> {
         self.hits.iter().any(|h| h.means(Meaning::Verb(tool)))
     }
 
+    /// Every clause with its words, in order.
+    pub fn clauses(&self) -> Vec<(u16, String)> {
+        let mut all: Vec<(u16, String)> = Vec::new();
+        for (word, text) in self.words.iter() {
+            match all.last_mut().filter(|(clause, _)| *clause == word.clause) {
+                Some((_, words)) => {
+                    words.push(' ');
+                    words.push_str(text);
+                }
+                None => all.push((word.clause, text.to_owned())),
+            }
+        }
+        all
+    }
+
     /// The clause a hit begins in.
     pub fn clause(&self, hit: &Hit<'_>) -> u16 {
         self.words.get(hit.start).map_or(0, |w| w.clause)

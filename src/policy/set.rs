@@ -1,11 +1,12 @@
 //! The policy as the engine uses it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Derived, Lexicon, Phrases, Program, ProgramError, Rule, RuleIx, Tables, Trigger};
-use crate::model::PolicyHash;
+use super::{Derived, Lexicon, Phrases, Program, ProgramError, Reading, Rule, RuleIx, Tables, Trigger};
+use crate::model::{PolicyHash, Words};
 use crate::state::EffectModel;
 use crate::tools::{Inventory, ToolIx};
 
@@ -121,6 +122,11 @@ impl Policy {
     /// Rules that a reply triggers.
     pub fn rules_of_reply(&self) -> impl Iterator<Item = (RuleIx, &Rule)> {
         self.on_reply.iter().filter_map(|ix| Some((*ix, self.rule(*ix)?)))
+    }
+
+    /// A text as this policy understands it.
+    pub fn read(&self, text: &str) -> Reading<'_> {
+        self.lexicon.read(Arc::new(Words::new(text)))
     }
 
     /// The phrase table of a language, else the first one.

@@ -6,13 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-<<<<<<< HEAD
 use super::{EffectModel, Identifiers, Now, ObservationField, Side, World};
-use crate::model::{CallId, CallKey, ToolCall, Value, canonical};
-=======
-use super::{EffectModel, Identifiers, Now, ObservationField, Origin, Side, World};
 use crate::model::{CallId, CallKey, ToolCall, Value, Words, canonical};
->>>>>>> 3afd7d4 (Words, phrase tables in English and German, their index, and consent read out of a conversation)
 use crate::tools::{Inventory, Removed, ToolIx};
 
 /// Position of a call in its history.

@@ -44,7 +44,7 @@ pub(super) fn decide(policy: &Policy, owed: &Owed, changed: bool, findings: &[Fi
 /// a tool that this car lacks, a prohibition. Everything else the student may still mend.
 fn refusal(policy: &Policy, owed: &Owed, findings: &[Finding]) -> Option<String> {
     if let Some(conflict) = owed.conflicts.first() {
-        let occasion = if conflict.lacking.is_some() { "no-tool" } else { "no-way-out" };
+        let occasion = if conflict.lacking.is_some() { "no-companion" } else { "no-way-out" };
         return Some(policy.say(LANGUAGE, occasion, &[("what", &conflict.because)]));
     }
     let prohibited = owed.breaches.iter().find(|b| policy.rule(b.rule).is_some_and(|r| r.kind == RuleKind::Prohibition));
