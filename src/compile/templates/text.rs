@@ -3,8 +3,7 @@
 use super::calls::Templates;
 use super::fault::TemplateFault;
 use crate::compile::rules::{Root, reading};
-use crate::policy::Piece;
-use crate::policy::TextTemplate;
+use crate::policy::{Piece, TextTemplate};
 
 impl Templates<'_> {
     /// Reads `The {resource} window is {resource.position} percent open.`
