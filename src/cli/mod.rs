@@ -3,6 +3,8 @@
 //! Exit codes: 0 done; 1 the answer is no (a draft that is not cleared, a test that fails);
 //! 2 the input is wrong; 3 a peer (service, model, vehicle) cannot be reached.
 
+#[cfg(feature = "compile")]
+mod compile;
 mod explain;
 mod load;
 mod replay;
@@ -22,6 +24,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[cfg(feature = "compile")]
+    Compile(compile::Args),
     Verify(verify::Args),
     Replay(replay::Args),
     Explain(explain::Args),
@@ -50,6 +54,8 @@ impl From<Exit> for ExitCode {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.command {
+        #[cfg(feature = "compile")]
+        Command::Compile(args) => compile::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Explain(args) => explain::run(&args),

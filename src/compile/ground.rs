@@ -1,16 +1,8 @@
 //! What rules stand on: the tools, the effect model and the derived features of a set.
 
-use crate::policy::Derived;
-use crate::policy::DerivedFn;
-use crate::state::AttrIx;
-use crate::state::AttrType;
-use crate::state::Attribute;
-use crate::state::EffectModel;
-use crate::state::EntityIx;
-use crate::tools::Inventory;
-use crate::tools::Kind;
-use crate::tools::Tool;
-use crate::tools::ToolIx;
+use crate::policy::{Derived, DerivedFn};
+use crate::state::{AttrIx, AttrType, Attribute, EffectModel, EntityIx};
+use crate::tools::{Inventory, Kind, Tool, ToolIx};
 
 /// Members of `context` that every set has.
 pub(super) const CONTEXT: [&str; 7] = ["input", "before", "car", "draft", "session", "now", "reply"];

@@ -5,14 +5,8 @@
 use std::fmt::Write;
 
 use super::ground::{GROUPS, Ground, REPLY, is_identifier};
-use crate::state::AttrType;
-use crate::state::Attribute;
-use crate::state::EntityIx;
-use crate::state::NowField;
-use crate::tools::Param;
-use crate::tools::ParamType;
-use crate::tools::Tool;
-use crate::tools::ToolIx;
+use crate::state::{AttrType, Attribute, EntityIx, NowField};
+use crate::tools::{Param, ParamType, Tool, ToolIx};
 
 /// The text of the schema. The same set gives the same text.
 pub(super) fn generate(ground: &Ground) -> String {

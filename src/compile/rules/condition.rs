@@ -2,20 +2,13 @@
 
 use std::sync::Arc;
 
-use cedar_policy::pst::BinaryOp;
-use cedar_policy::pst::Clause;
-use cedar_policy::pst::Expr;
-use cedar_policy::pst::UnaryOp;
+use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
 
 use super::fault::{Refusal, RuleFault};
 use super::lower::{Lowering, connect, path};
 use super::reading::Root;
 use crate::compile::ground::Ground;
-use crate::policy::Op;
-use crate::policy::Program;
-use crate::policy::Slot;
-use crate::policy::Tables;
-use crate::policy::When;
+use crate::policy::{Op, Program, Slot, Tables, When};
 use crate::state::AttrIx;
 
 /// The programs of a rule.
@@ -112,17 +105,35 @@ fn collect(expr: &Expr, reads: &mut Reads) {
     }
 }
 
-/// Whether a disjunction reads arguments on one side and state on the other: then no part of the
-/// rule can tell beforehand whether it matters, and it stays active for every call (design §3).
+/// Whether a disjunction asks arguments alone in one branch and state alone in another: then no part
+/// of the rule can tell beforehand whether it matters, and it stays active for every call (design
+/// §3). A branch that compares an argument with the state cannot be told apart anyhow.
 fn mixes(expr: &Expr, negated: bool) -> bool {
     match expr {
         Expr::UnaryOp { op: UnaryOp::Not, expr } => mixes(expr, !negated),
         Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
             let disjunction = (*op == BinaryOp::Or) != negated;
-            let all = reads(expr);
-            (disjunction && all.input && all.state) || mixes(left, negated) || mixes(right, negated)
+            let mut branches = Vec::new();
+            if disjunction {
+                disjuncts(expr, negated, &mut branches);
+            }
+            (branches.iter().any(|r| r.input && !r.state) && branches.iter().any(|r| r.state && !r.input))
+                || mixes(left, negated)
+                || mixes(right, negated)
         }
         _ => false,
+    }
+}
+
+/// What each branch of a disjunction reads.
+fn disjuncts(expr: &Expr, negated: bool, branches: &mut Vec<Reads>) {
+    match expr {
+        Expr::UnaryOp { op: UnaryOp::Not, expr } => disjuncts(expr, !negated, branches),
+        Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } if (*op == BinaryOp::Or) != negated => {
+            disjuncts(left, negated, branches);
+            disjuncts(right, negated, branches);
+        }
+        _ => branches.push(reads(expr)),
     }
 }
 

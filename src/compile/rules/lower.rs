@@ -4,12 +4,7 @@
 //! `containsAll` with a literal set spread out. Whatever the evaluator does not have is refused
 //! with what to write instead.
 
-use cedar_policy::pst::BinaryOp;
-use cedar_policy::pst::Expr;
-use cedar_policy::pst::Literal as CedarLiteral;
-use cedar_policy::pst::PatternElem;
-use cedar_policy::pst::UnaryOp;
-use cedar_policy::pst::Var;
+use cedar_policy::pst::{BinaryOp, Expr, Literal as CedarLiteral, PatternElem, UnaryOp, Var};
 
 use super::fault::{Refusal, RuleFault};
 use super::reading::{self, Kind, Root, spell};
@@ -18,9 +13,7 @@ use super::tables::TableBuilder;
 use crate::compile::ground::Ground;
 use crate::compile::names::Near;
 use crate::model::Resolution;
-use crate::policy::Compare;
-use crate::policy::Op;
-use crate::policy::Slot;
+use crate::policy::{Compare, Op, Slot};
 use crate::state::Literal;
 use crate::tools::Kind as ToolKind;
 

@@ -12,16 +12,9 @@ mod scope;
 mod statements;
 mod tables;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use cedar_policy::Policy as CedarPolicy;
-use cedar_policy::PolicyId;
-use cedar_policy::PolicySet;
-use cedar_policy::Schema;
-use cedar_policy::ValidationMode;
-use cedar_policy::Validator;
-use cedar_policy::pst;
+use cedar_policy::{Policy as CedarPolicy, PolicyId, PolicySet, Schema, ValidationMode, Validator, pst};
 use miette::Diagnostic;
 
 pub use fault::RuleFault;
@@ -34,12 +27,7 @@ use super::ground::Ground;
 use super::source::{Place, SetSource, SourceFile};
 use super::templates::{TemplateFault, Templates};
 use crate::model::RuleId;
-use crate::policy::Piece;
-use crate::policy::Rule;
-use crate::policy::Slot;
-use crate::policy::SlotIx;
-use crate::policy::Tables;
-use crate::policy::Trigger;
+use crate::policy::{Piece, Rule, Slot, SlotIx, Tables, Trigger};
 use crate::tools::ToolIx;
 use annotations::Annotations;
 use condition::Condition;

@@ -5,17 +5,8 @@ use super::scope::Scope;
 use crate::compile::ground::Ground;
 use crate::compile::names::Near;
 use crate::model::Resolution;
-use crate::policy::Derived;
-use crate::policy::DerivedFn;
-use crate::policy::DraftFeature;
-use crate::policy::ReplyFeature;
-use crate::policy::Slot;
-use crate::policy::Trigger;
-use crate::policy::When;
-use crate::state::AttrType;
-use crate::state::EntityIx;
-use crate::state::GroupIx;
-use crate::state::NowField;
+use crate::policy::{Derived, DerivedFn, DraftFeature, ReplyFeature, Slot, Trigger, When};
+use crate::state::{AttrType, EntityIx, GroupIx, NowField};
 use crate::tools::ParamType;
 
 /// What an expression yields.

@@ -7,10 +7,7 @@ use crate::compile::ground::{Ground, REPLY};
 use crate::compile::names::Near;
 use crate::policy::Trigger;
 use crate::state::EntityIx;
-use crate::tools::Param;
-use crate::tools::ParamType;
-use crate::tools::Tool;
-use crate::tools::ToolIx;
+use crate::tools::{Param, ParamType, Tool, ToolIx};
 
 /// What a rule applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,6 @@
 //! The tables that all programs of a set share, filled while rules are lowered.
 
-use crate::policy::Slot;
-use crate::policy::SlotIx;
-use crate::policy::Tables;
+use crate::policy::{Slot, SlotIx, Tables};
 use crate::state::Literal;
 
 use super::fault::RuleFault;

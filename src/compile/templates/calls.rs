@@ -6,19 +6,9 @@ use super::syntax::{self, CallText, ValueText};
 use crate::compile::ground::Ground;
 use crate::compile::names::Near;
 use crate::compile::rules::{Scope, TableBuilder};
-use crate::policy::ArgumentTemplate;
-use crate::policy::CallTemplate;
-use crate::policy::Op;
-use crate::policy::Program;
-use crate::policy::Slot;
-use crate::policy::When;
-use crate::state::AttrType;
-use crate::state::ItemRef;
-use crate::state::NowField;
-use crate::tools::Kind;
-use crate::tools::Param;
-use crate::tools::ParamType;
-use crate::tools::Tool;
+use crate::policy::{ArgumentTemplate, CallTemplate, Op, Program, Slot, When};
+use crate::state::{AttrType, ItemRef, NowField};
+use crate::tools::{Kind, Param, ParamType, Tool};
 
 /// What a template is checked against.
 pub(crate) struct Templates<'a> {

@@ -5,9 +5,7 @@ use serde_json::Value as Json;
 use super::fault::TemplateFault;
 use super::syntax::ValueText;
 use crate::state::Literal;
-use crate::tools::Param;
-use crate::tools::ParamType;
-use crate::tools::Tool;
+use crate::tools::{Param, ParamType, Tool};
 
 /// A written value as JSON for an argument of that type; `None` when it holds a hole.
 pub(crate) fn json(value: &ValueText, kind: &ParamType) -> Option<Json> {

@@ -124,4 +124,7 @@ pub enum TemplateFault {
     /// `{resource}` for something without items.
     #[error("`{{resource}}` names the item, and `{0}` has none; write the word itself")]
     NoItem(String),
+    /// `{call}` in a rule about replies.
+    #[error("`{{call}}` names the call that triggers the rule, and a reply is none; write the words themselves")]
+    NoCall,
 }

@@ -3,8 +3,7 @@
 use super::calls::Templates;
 use super::fault::TemplateFault;
 use crate::compile::rules::{Root, reading};
-use crate::policy::Piece;
-use crate::policy::TextTemplate;
+use crate::policy::{Piece, TextTemplate, Trigger};
 
 impl Templates<'_> {
     /// Reads `The {resource} window is {resource.position} percent open.`
@@ -37,6 +36,12 @@ impl Templates<'_> {
             return match self.ground.model.entity(self.scope.entity) {
                 Some(entity) if entity.is_singleton() => Err(TemplateFault::NoItem(entity.name.clone())),
                 _ => Ok(Piece::Resource),
+            };
+        }
+        if hole == "call" {
+            return match self.scope.trigger {
+                Trigger::Calls(_) => Ok(Piece::Call),
+                Trigger::Reply => Err(TemplateFault::NoCall),
             };
         }
         let path: Vec<&str> = hole.split('.').collect();

@@ -6,17 +6,8 @@ use super::fields::{self, Found};
 use super::raw::{Name, RawSet, RawSets, RawTool};
 use super::{Builder, RawVehicle, VehicleFault, dotted, type_name};
 use crate::compile::names::Near;
-use crate::state::AttrIx;
-use crate::state::AttrType;
-use crate::state::Attribute;
-use crate::state::Condition;
-use crate::state::Literal;
-use crate::state::Set;
-use crate::state::SetFrom;
-use crate::state::ToolEffect;
-use crate::tools::Param;
-use crate::tools::ParamType;
-use crate::tools::ToolIx;
+use crate::state::{AttrIx, AttrType, Attribute, Condition, Literal, Set, SetFrom, ToolEffect};
+use crate::tools::{Param, ParamType, ToolIx};
 
 /// Steps per unit that a tool's argument took over from the attribute it sets.
 type Steps = HashMap<(ToolIx, String), u32>;

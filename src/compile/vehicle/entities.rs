@@ -6,12 +6,7 @@ use super::fields::{self, Found};
 use super::raw::{Name, RawAttribute, RawEntity, RawType};
 use super::{Builder, RawVehicle, VehicleFault, type_name};
 use crate::model::Resolution;
-use crate::state::Also;
-use crate::state::AttrType;
-use crate::state::Attribute;
-use crate::state::CellIx;
-use crate::state::Entity;
-use crate::state::EntityIx;
+use crate::state::{Also, AttrType, Attribute, CellIx, Entity, EntityIx};
 use crate::tools::ToolIx;
 
 /// Names that the generated schema uses beside the entities.

@@ -6,12 +6,8 @@ use super::raw::{Name, RawObserved};
 use super::{Builder, RawVehicle, VehicleFault, dotted};
 use crate::compile::ground::{CONTEXT, GROUPS, REPLY};
 use crate::model::Resolution;
-use crate::policy::Derived;
-use crate::policy::DerivedFn;
-use crate::state::AttrType;
-use crate::state::NowField;
-use crate::state::Observation;
-use crate::state::ObservationField;
+use crate::policy::{Derived, DerivedFn};
+use crate::state::{AttrType, NowField, Observation, ObservationField};
 
 impl Builder<'_> {
     pub(super) fn set_result(&mut self, raw: &RawVehicle) {

@@ -2,12 +2,8 @@
 
 use super::raw::{Name, RawAlias, RawItem};
 use super::{Builder, VehicleFault};
-use crate::state::EntityIx;
-use crate::state::ItemArgument;
-use crate::state::ItemRef;
-use crate::tools::Param;
-use crate::tools::ParamType;
-use crate::tools::ToolIx;
+use crate::state::{EntityIx, ItemArgument, ItemRef};
+use crate::tools::{Param, ParamType, ToolIx};
 
 impl Builder<'_> {
     /// The item argument of a tool. Enumeration members that spell an item's name in any case stand

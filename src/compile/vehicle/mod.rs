@@ -22,15 +22,8 @@ use super::ground::Ground;
 use super::names::Near;
 use super::source::{Place, SetSource, SourceFile};
 use crate::policy::Derived;
-use crate::state::AttrIx;
-use crate::state::AttrType;
-use crate::state::Attribute;
-use crate::state::EffectModel;
-use crate::state::Entity;
-use crate::tools::Kind;
-use crate::tools::Param;
-use crate::tools::Tool;
-use crate::tools::ToolIx;
+use crate::state::{AttrIx, AttrType, Attribute, EffectModel, Entity};
+use crate::tools::{Kind, Param, Tool, ToolIx};
 use raw::{Name, RawVehicle};
 
 /// Builds the effect model and the tools as it describes them. `None` when there is no model to go

@@ -8,8 +8,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
-use crate::state::Literal;
-use crate::state::Side;
+use crate::state::{Literal, Side};
 use crate::tools::Kind;
 
 /// A name with the bytes it stands at.
@@ -72,7 +71,6 @@ pub(super) struct RawMarkers {
 pub(super) struct RawRoles {
     pub(super) preferences: Option<Name>,
     pub(super) planner: Option<Name>,
-    pub(super) ends_conversation: Option<Name>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -136,6 +134,7 @@ pub(super) struct RawTool {
     pub(super) needs_consent: Option<bool>,
     pub(super) outward: Option<bool>,
     pub(super) irreversible: Option<bool>,
+    pub(super) ends_conversation: Option<bool>,
     pub(super) item: Option<RawItem>,
     #[serde(default)]
     pub(super) sets: RawSets,

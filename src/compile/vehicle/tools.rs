@@ -2,9 +2,7 @@
 
 use super::{Builder, Place, RawVehicle, VehicleFault, kind_name};
 use crate::compile::CompileError;
-use crate::tools::ImportedTool;
-use crate::tools::Kind;
-use crate::tools::Tool;
+use crate::tools::{ImportedTool, Kind, Tool};
 
 impl Builder<'_> {
     /// Takes over the inventory and what the effect model adds to each tool.
@@ -39,6 +37,7 @@ impl Builder<'_> {
                 tool.needs_consent = said.needs_consent.unwrap_or(tool.needs_consent);
                 tool.outward = said.outward.unwrap_or(tool.outward);
                 tool.irreversible = said.irreversible.unwrap_or(tool.irreversible);
+                tool.ends_conversation = said.ends_conversation.unwrap_or(tool.ends_conversation);
             }
             let kind = said.and_then(|s| s.kind.as_ref());
             match (kind, import.read_only) {
@@ -63,11 +62,6 @@ impl Builder<'_> {
         }
         self.model.roles.preferences = raw.role.preferences.as_ref().and_then(|name| self.tool(name));
         self.model.roles.planner = raw.role.planner.as_ref().and_then(|name| self.tool(name));
-        if let Some(ix) = raw.role.ends_conversation.as_ref().and_then(|name| self.tool(name))
-            && let Some(tool) = self.tools.get_mut(usize::from(ix.0))
-        {
-            tool.ends_conversation = true;
-        }
         Some(())
     }
 }
