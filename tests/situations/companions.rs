@@ -1,5 +1,6 @@
 //! Companions: rows 1–15 and 17 of `gates.md` F, and the paper's §2.3.
 
+use obligato::model::canonical;
 use serde_json::json;
 
 use super::support::car_bench;
@@ -7,7 +8,7 @@ use super::{ac, climate, climate_with, scene, window, windows};
 
 fn closes(which: &[&str]) -> Vec<String> {
     let mut all: Vec<String> =
-        which.iter().map(|w| format!("open_close_window {}", json!({"percentage": 0, "window": w}))).collect();
+        which.iter().map(|w| format!("open_close_window {}", canonical(&json!({"percentage": 0, "window": w})))).collect();
     all.sort();
     all
 }
@@ -168,7 +169,7 @@ fn closing_what_the_rule_exempts_is_excess_when_nobody_asked() {
     let Some(scene) = scene("AC on", windows(25.into(), 0.into(), 0.into(), 10.into()), climate()) else { return };
     let judged = scene.drafts(&[ac(true), window("ALL", 0)]);
     assert_eq!(judged.verdict(), "amend", "{}", judged.because());
-    let wanted = format!("open_close_window {}", json!({"percentage": 0, "window": "DRIVER"}));
+    let wanted = format!("open_close_window {}", canonical(&json!({"percentage": 0, "window": "DRIVER"})));
     assert_eq!(judged.amended(), ["set_air_conditioning {\"on\":true}".to_owned(), wanted]);
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use obligato::compile::{SetSource, compile};
-use obligato::model::{Conversation, Draft, Limits, ReportedCall, VerdictReport};
+use obligato::model::{Conversation, canonical, Draft, Limits, ReportedCall, VerdictReport};
 use obligato::policy::{Advice, HardLimits, Policy};
 use obligato::state::History;
 use obligato::tools::Removed;
@@ -202,5 +202,5 @@ impl Judged {
 
 /// `tool {"a":1}` with sorted keys.
 pub fn words(call: &ReportedCall) -> String {
-    format!("{} {}", call.tool, Json::Object(call.arguments.clone()))
+    format!("{} {}", call.tool, canonical(&Json::Object(call.arguments.clone())))
 }
