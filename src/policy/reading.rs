@@ -147,20 +147,6 @@ impl<'p> Reading<'p> {
         self.words.get(hit.start).map_or(0, |w| w.clause)
     }
 
-    /// The clauses of the text in their order, each with its words.
-    pub fn clauses(&self) -> impl Iterator<Item = (u16, String)> + '_ {
-        let mut words = self.words.iter().peekable();
-        std::iter::from_fn(move || {
-            let (first, text) = words.next()?;
-            let mut clause = text.to_owned();
-            while let Some((_, more)) = words.next_if(|(w, _)| w.clause == first.clause) {
-                clause.push(' ');
-                clause.push_str(more);
-            }
-            Some((first.clause, clause))
-        })
-    }
-
     /// The sentence a hit begins in.
     pub fn sentence(&self, hit: &Hit<'_>) -> u16 {
         self.words.get(hit.start).map_or(0, |w| w.sentence)
