@@ -41,13 +41,13 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         let occasion = if breach.unknown { "unreadable" } else { "not-allowed" };
         let what = if breach.unknown { breach.because.as_str() } else { sentence(view, breach.rule) };
         let mut finding = Finding::new(NAME, Tier::Hard, breach.because.clone());
-        finding.say = view.say(occasion, what);
+        finding.say = Some(view.say(occasion, what));
         findings.push(by(view, Some(breach.rule), breach.call, finding));
     }
     for conflict in &owed.conflicts {
         let clauses: Vec<&str> = conflict.rules.iter().map(|rule| sentence(view, *rule)).collect();
         let mut finding = Finding::new(NAME, Tier::Hard, conflict.because.clone());
-        finding.say = view.say("no-way-out", &clauses.join(" "));
+        finding.say = Some(view.say("no-way-out", &clauses.join(" ")));
         findings.push(by(view, conflict.rules.first().copied(), conflict.call, finding));
     }
     for excess in &owed.excess {
@@ -121,7 +121,14 @@ mod tests {
 
     fn debt(settled: Settled) -> Debt {
         let remedy = vec![call("move_door", json!({"door": "OVEN", "percentage": 0}))];
-        Debt { rule: RuleIx(0), call: Some(0), remedy, because: "door_oven_position = 25 > 0".into(), settled }
+        Debt {
+            rule: RuleIx(0),
+            call: Some(0),
+            remedy,
+            because: "door_oven_position = 25 > 0".into(),
+            settled,
+            overwrites: false,
+        }
     }
 
     #[test]
@@ -147,12 +154,12 @@ mod tests {
         let said = "Sorry, I'm not allowed to do that: The oven door is closed when the oven is on.";
         assert_eq!((why[0].tier, why[0].say.as_deref()), (Tier::Hard, Some(said)));
         let unread = found(|owed| Owed { breaches: vec![breach(true)], ..owed });
-        assert_eq!(unread[0].say.as_deref(), Some("Sorry, I can't do that, because I can't read oven_on."));
+        assert_eq!(unread[0].say.as_deref(), Some("Sorry, I can't do that, because I can't read this: oven_on"));
     }
 
     #[test]
     fn blocks_demands_that_cannot_all_be_met() {
-        let conflict = Conflict { call: Some(0), rules: vec![RuleIx(0)], because: "2 against 1".into() };
+        let conflict = Conflict { call: Some(0), rules: vec![RuleIx(0)], because: "2 against 1".into(), lacking: None };
         assert_eq!(found(|owed| Owed { conflicts: vec![conflict], ..owed })[0].tier, Tier::Hard);
     }
 

@@ -50,9 +50,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         } else {
             continue;
         };
-        let mut finding = Finding::new(NAME, Tier::Hard, because).at(at);
-        finding.say = view.say("failed", "");
-        findings.push(finding);
+        let finding = Finding::new(NAME, Tier::Hard, because).at(at);
+        findings.push(finding.saying(view.say("failed", "")));
     }
     Ok(())
 }

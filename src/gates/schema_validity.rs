@@ -74,7 +74,6 @@ fn missing_here(view: &View<'_>, call: &ToolCall, fault: &ArgumentFault) -> Opti
     let tool = view.policy.inventory.get(call.tool.as_str())?;
     matches!(fault.kind, FaultKind::RemovedTool | FaultKind::RemovedParameter)
         .then(|| view.say("no-tool", &view.called(tool)))
-        .flatten()
 }
 
 #[cfg(test)]
@@ -116,7 +115,7 @@ mod tests {
 
     #[test]
     fn blocks_unreadable_arguments() {
-        let malformed = crate::model::Malformed { tool: "move_door".into(), why: "not JSON".into() };
+        let malformed = crate::model::Malformed { id: "a".into(), tool: "move_door".into(), why: "not JSON".into() };
         let draft = Draft { malformed: vec![malformed], ..Draft::default() };
         assert_eq!(found(&draft, Removed::default())[0].because, "the call of `move_door` cannot be read: not JSON");
     }

@@ -99,10 +99,10 @@ impl<'a> View<'a> {
     }
 
     /// What the harness says on an occasion, in the driver's language.
-    pub fn say(&self, occasion: &str, what: &str) -> Option<String> {
+    pub fn say(&self, occasion: &str, what: &str) -> String {
         let language = self.driver().or_else(|| self.reply()).and_then(Reading::language);
         let code = language.and_then(|l| self.policy.lexicon.language(l)).unwrap_or_default();
-        self.policy.phrases(code)?.say(occasion, &[("what", what)])
+        self.policy.say(code, occasion, &[("what", what)])
     }
 
     /// How the driver calls what a tool acts on; its own name where nobody said.
