@@ -19,6 +19,8 @@ mod rules;
 mod schema;
 mod source;
 mod templates;
+#[cfg(test)]
+mod testing;
 mod vehicle;
 
 pub use error::{CompileError, CompileErrors, Warning};

@@ -11,6 +11,8 @@ pub(super) mod reading;
 mod scope;
 mod statements;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,6 +4,8 @@ mod calls;
 mod constants;
 mod fault;
 mod syntax;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use fault::TemplateFault;

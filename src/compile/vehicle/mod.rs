@@ -11,6 +11,8 @@ mod features;
 mod fields;
 mod items;
 mod raw;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 use toml::Spanned;
