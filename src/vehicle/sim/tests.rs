@@ -158,36 +158,3 @@ fn an_answer_becomes_the_outcome_of_its_call() {
     assert_eq!(Outcome::from(Answer::Failed("jammed".to_owned())), Outcome::Failed("jammed".into()));
     assert_eq!(Outcome::from(done(json!(1))), Outcome::Done(Arc::new(json!(1))));
 }
-
-fn cabin(file: &str) -> std::io::Result<Vec<u8>> {
-    std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/cabin").join(file))
-}
-
-#[test]
-fn the_cabins_state_file_names_tools_and_fields_of_the_cabin() {
-    let text = |file| String::from_utf8(cabin(file).unwrap()).unwrap();
-    let tools = crate::tools::import(&text("tools.json")).unwrap();
-    let tools: Vec<_> = tools.iter().map(|t| crate::tools::Tool::from_import(t).unwrap()).collect();
-    let scenario = Scenario::parse(&text("vehicle-state.toml"), &tools.into(), &EffectModel::default()).unwrap();
-    assert!(!scenario.invariants.is_empty());
-    for invariant in &scenario.invariants {
-        assert!(!invariant.violated(|f| scenario.car.get(f)), "the car starts unsafe: {}", invariant.name);
-    }
-}
-
-#[test]
-fn the_cabins_car_has_every_field_that_the_cabins_policy_reads() {
-    let Ok(blob) = cabin("cabin.obl") else {
-        eprintln!("skipped: there is no policies/cabin/cabin.obl");
-        return;
-    };
-    let policy = crate::policy::Policy::from_blob(&blob).unwrap();
-    let state = String::from_utf8(cabin("vehicle-state.toml").unwrap()).unwrap();
-    let scenario = Scenario::parse(&state, &policy.inventory, &policy.model).unwrap();
-    for cell in (0..policy.model.cells).map(crate::state::CellIx) {
-        let (attribute, _) = policy.model.owner(cell).unwrap();
-        let read = policy.model.attribute(attribute).unwrap().read.and_then(|r| policy.inventory.at(r)).unwrap();
-        let field = format!("{}.{}", read.name, policy.model.field_name(cell).unwrap());
-        assert!(scenario.car.get(&field).is_some(), "no {field}");
-    }
-}
