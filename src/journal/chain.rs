@@ -209,7 +209,7 @@ mod tests {
         let broken = damaged(|lines| {
             let mut forged = Record::from_line(lines[2].as_bytes()).unwrap();
             forged.body = serde_json::json!({"reply": "forged"});
-            lines[2] = forged.to_line().unwrap().trim_end().to_owned();
+            lines[2] = forged.seal().unwrap().trim_end().to_owned();
         });
         assert_eq!((broken.seq, broken.kind), (4, BreakKind::Unchained));
     }

@@ -184,8 +184,8 @@ mod tests {
             ReadBack { field: "window".to_owned(), wanted: "0".to_owned(), read: "40".to_owned(), confirmed: false };
         let outcome = Outcome::Unknown(Arc::from("the window reads 40"));
         let took = Duration::from_millis(2);
-        let entry =
-            Entry::executed(Place::new("1", 1), PolicyHash::default(), &close, &outcome, &[read_back.clone()], took);
+        let fields = std::slice::from_ref(&read_back);
+        let entry = Entry::executed(Place::new("1", 1), PolicyHash::default(), &close, &outcome, fields, took);
         assert_eq!(entry.body["outcome"], "unknown");
         assert_eq!(entry.body["why"], "the window reads 40");
         assert_eq!(serde_json::from_value::<ReadBack>(entry.body["read_back"][0].clone()).unwrap(), read_back);

@@ -30,17 +30,17 @@ pub struct Record {
     pub place: Option<Place>,
     /// What happened; its members follow from the kind.
     pub body: Json,
-    /// Its own hash. Written by [`Record::to_line`], never taken from a caller.
+    /// Its own hash. Written by [`Record::seal`], never taken from a caller.
     #[serde(default, skip_serializing)]
     pub hash: String,
 }
 
 impl Record {
-    /// The line of the record, hash and line end included; the hash is set on the way.
+    /// Closes the record with its hash and gives its line, line end included.
     ///
     /// # Errors
     /// When the body cannot be written as JSON.
-    pub(super) fn to_line(&mut self) -> Result<String, serde_json::Error> {
+    pub(super) fn seal(&mut self) -> Result<String, serde_json::Error> {
         let mut line = serde_json::to_string(self)?;
         line.pop(); // the closing brace comes after the hash
         self.hash = hex(&Sha256::digest(&line));
@@ -93,14 +93,14 @@ mod tests {
     fn a_line_reads_back_as_the_record_that_was_written() {
         for place in [None, Some(Place::new("1", 2))] {
             let mut written = record(place);
-            let line = written.to_line().unwrap();
+            let line = written.seal().unwrap();
             assert_eq!(Record::from_line(line.as_bytes()).unwrap(), written);
         }
     }
 
     #[test]
     fn any_changed_byte_is_noticed() {
-        let line = record(None).to_line().unwrap().into_bytes();
+        let line = record(None).seal().unwrap().into_bytes();
         for at in 0..line.len() - 1 {
             let mut changed = line.clone();
             changed[at] ^= 1;
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn members_after_the_hash_are_an_alteration() {
-        let line = record(None).to_line().unwrap();
+        let line = record(None).seal().unwrap();
         let longer = line.replace("\"}\n", "\",\"body\":{}}\n");
         assert!(Record::from_line(longer.as_bytes()).is_err());
     }

@@ -157,11 +157,11 @@ impl Journal {
         self.redactor.apply(&mut entry.body);
         let kind = entry.kind;
         let mut record = self.record(entry);
-        let mut line = record.to_line()?;
+        let mut line = record.seal()?;
         if line.len() > self.settings.record_bytes {
             let body = record.body.to_string();
             record.body = json!({"oversized": body.len(), "sha256": hex(&Sha256::digest(&body))});
-            line = record.to_line()?;
+            line = record.seal()?;
         }
         self.smooth()?;
         if let Err(source) = self.file.write_all(line.as_bytes()) {

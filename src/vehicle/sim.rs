@@ -1,11 +1,12 @@
 //! The embedded simulated car.
 //!
-//! Its state is what its reads answer. A write changes it as the policy's effect model says, so that
-//! it needs no code for any tool. It can be told to fail, stall or ignore calls ([`Fault`]), its
+//! Its state is what its reads answer. A write changes it as the policy's effect model says, and as the
+//! edits of its state file say where the model leaves that to the car: no code knows any tool. It can be told to fail, stall or ignore calls ([`Fault`]), its
 //! switches can be pressed by somebody else ([`SimHandle::set`]), and it knows when it was brought
 //! into an unsafe state ([`SimHandle::violations`]).
 
 mod car;
+mod edit;
 mod effect;
 mod fault;
 mod handle;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use self::car::Car;
+use self::edit::{Derive, Edit};
 use self::effect::Physics;
 use self::fault::Faults;
 use super::{Answer, Invariant, Pending, Vehicle, Violation};
@@ -42,6 +44,8 @@ pub struct Sim {
 struct Shared {
     inventory: Inventory,
     model: EffectModel,
+    edits: Vec<Edit>,
+    derived: Vec<Derive>,
     invariants: Vec<Invariant>,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
@@ -71,8 +75,18 @@ impl Sim {
             violations: VecDeque::new(),
         };
         let (suspended, _) = watch::channel(false);
-        let invariants = scenario.invariants;
-        Self { shared: Arc::new(Shared { inventory, model, invariants, clock, state: Mutex::new(state), suspended }) }
+        Self {
+            shared: Arc::new(Shared {
+                inventory,
+                model,
+                edits: scenario.edits,
+                derived: scenario.derived,
+                invariants: scenario.invariants,
+                clock,
+                state: Mutex::new(state),
+                suspended,
+            }),
+        }
     }
 
     /// What the rest of the world holds of it.
@@ -104,7 +118,7 @@ impl Vehicle for Sim {
 
 impl Shared {
     fn physics(&self) -> Physics<'_> {
-        Physics { inventory: &self.inventory, model: &self.model }
+        Physics { inventory: &self.inventory, model: &self.model, edits: &self.edits, derived: &self.derived }
     }
 
     /// The state as it is now: late calls whose time has come have taken effect. They change what

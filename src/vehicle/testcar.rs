@@ -21,7 +21,7 @@ const TOOLS: &str = r#"[
     {"name": "move_trunk", "inputSchema": {"type": "object", "properties": {"action": {"type": "string"}}}},
     {"name": "read_motion", "annotations": {"readOnlyHint": true}, "inputSchema": {"type": "object", "properties": {}}},
     {"name": "read_tour", "annotations": {"readOnlyHint": true}, "inputSchema": {"type": "object", "properties": {}}},
-    {"name": "add_stop", "inputSchema": {"type": "object", "properties": {"stop": {"type": "string"}}}},
+    {"name": "add_stop", "inputSchema": {"type": "object", "properties": {"stop": {"type": "string"}, "before": {"type": "string"}}}},
     {"name": "send_note", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
     {"name": "guess", "inputSchema": {"type": "object", "properties": {}}}
 ]"#;
@@ -37,11 +37,11 @@ pub(crate) const STATE: &str = r#"
     speed_kph = 50
     [read_tour]
     stops = ["home", "work"]
-    [[add_stop]]
-    when = { stop = "shop" }
-    result = { stop_ids = ["home", "shop", "work"] }
-    [otherwise]
-    add_stop = "the tour cannot be changed like this"
+    [[edit]]
+    tool = "add_stop"
+    list = "read_tour.stops"
+    at = { argument = "before" }
+    insert = ["stop"]
     [[invariant]]
     name = "trunk closed above walking pace"
     never = { "read_trunk.trunk" = "open", "read_motion.speed_kph" = { above = 6 } }

@@ -66,6 +66,21 @@ impl Car {
             Answers::Cases(cases) => cases.iter_mut().for_each(|case| place(&mut case.result, path, value)),
         }
     }
+
+    /// Sets a field by `read tool.path`.
+    pub(super) fn set_field(&mut self, name: &str, value: &Json) {
+        if let Some((tool, path)) = name.split_once('.') {
+            self.set(tool, path, value);
+        }
+    }
+
+    /// The first object anywhere in the car whose `member` has this value.
+    pub(super) fn find(&self, member: &str, value: &str) -> Option<&Json> {
+        self.answers.values().find_map(|answers| match answers {
+            Answers::Table(table) => find(table, member, value),
+            Answers::Cases(cases) => cases.iter().find_map(|case| find(&case.result, member, value)),
+        })
+    }
 }
 
 impl Case {
@@ -93,6 +108,15 @@ fn place(at: &mut Json, path: &str, value: &Json) {
         _ => {
             map.insert(path.to_owned(), value.clone());
         }
+    }
+}
+
+fn find<'a>(json: &'a Json, member: &str, value: &str) -> Option<&'a Json> {
+    match json {
+        Json::Object(map) if map.get(member).and_then(Json::as_str) == Some(value) => Some(json),
+        Json::Object(map) => map.values().find_map(|inner| find(inner, member, value)),
+        Json::Array(items) => items.iter().find_map(|inner| find(inner, member, value)),
+        _ => None,
     }
 }
 

@@ -3,16 +3,19 @@
 use serde_json::{Map, Value as Json};
 
 use super::car::Car;
+use super::edit::{Derive, Edit};
 use crate::model::ToolCall;
-use crate::state::{Attribute, CellIx, EffectModel, select};
+use crate::state::{Attribute, CellIx, EffectModel};
 use crate::tools::{Inventory, Kind, ToolIx};
 
-/// The rules by which a simulated car changes: the policy's effect model, and the car's own answers
+/// The rules by which a simulated car changes: the policy's effect model, and the state file's edits
 /// where the model leaves the effect to a result.
 #[derive(Debug)]
 pub(super) struct Physics<'a> {
     pub(super) inventory: &'a Inventory,
     pub(super) model: &'a EffectModel,
+    pub(super) edits: &'a [Edit],
+    pub(super) derived: &'a [Derive],
 }
 
 /// What a call leads to.
@@ -46,24 +49,24 @@ impl Physics<'_> {
     }
 
     fn write(&self, before: &Car, tool: ToolIx, call: &ToolCall) -> Result<Effect, String> {
-        let name = call.tool.as_str();
-        let told = before.answers.contains_key(name).then(|| before.read(name, &call.arguments)).transpose()?;
+        let written = self.model.writes(tool, &call.arguments, self.model.driver_side);
         let mut car = before.clone();
-        let mut payload = Map::new();
-        for written in self.model.writes(tool, &call.arguments, self.model.driver_side) {
-            let Some(field) = self.field(written.cell) else { continue };
-            let returned = field.returned_by(tool);
-            let value = if written.value.is_known() {
-                Some(written.value.to_json(field.attribute.resolution))
-            } else {
-                told.as_ref().and_then(|t| select(t, &returned)).cloned()
-            };
-            if let Some(value) = value {
-                self.set(&mut car, &field, &value);
-                payload.insert(returned, value);
+        for written in written.iter().filter(|w| w.value.is_known()) {
+            if let Some(field) = self.field(written.cell) {
+                self.set(&mut car, &field, &written.value.to_json(field.attribute.resolution));
             }
         }
-        Ok(Effect { after: Some(car), payload: Json::Object(payload) })
+        for edit in self.edits.iter().filter(|e| e.tool == call.tool.as_str()) {
+            edit.apply(before, &call.arguments, &mut car)?;
+        }
+        self.derived.iter().for_each(|derive| derive.settle(&mut car));
+        let payload = written.iter().filter_map(|w| self.field(w.cell)).filter_map(|field| {
+            let read = self.inventory.at(field.attribute.read?)?;
+            let value = car.get(&format!("{}.{}", read.name, field.read_as()))?;
+            Some((field.returned_by(tool), value.clone()))
+        });
+        let payload = Json::Object(payload.collect::<Map<_, _>>());
+        Ok(Effect { after: Some(car), payload })
     }
 
     fn field(&self, cell: CellIx) -> Option<Field<'_>> {
@@ -85,6 +88,11 @@ impl Physics<'_> {
 }
 
 impl Field<'_> {
+    /// The name under which the attribute's read has the field.
+    fn read_as(&self) -> String {
+        self.attribute.field.replacen('*', self.item, 1)
+    }
+
     /// The name under which a write's result has the field.
     fn returned_by(&self, tool: ToolIx) -> String {
         let also = self.attribute.also.iter().find(|a| a.tool == tool);

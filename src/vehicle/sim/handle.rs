@@ -36,10 +36,11 @@ impl SimHandle {
     /// [`ScenarioError::Field`] when the car has no such field.
     pub fn set(&self, field: &str, value: impl Into<Json>) -> Result<(), ScenarioError> {
         let mut state = self.shared.state();
-        let (true, Some((tool, path))) = (state.car.get(field).is_some(), field.split_once('.')) else {
+        if state.car.get(field).is_none() {
             return Err(ScenarioError::Field { part: "a change".to_owned(), field: field.to_owned() });
-        };
-        state.car.set(tool, path, &value.into());
+        }
+        state.car.set_field(field, &value.into());
+        self.shared.derived.iter().for_each(|derive| derive.settle(&mut state.car));
         state.epoch += 1;
         Ok(())
     }

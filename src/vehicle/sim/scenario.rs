@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 
 use super::car::{Answers, Car};
+use super::edit::{Derive, Edit};
 use super::fault::Fault;
 use crate::state::EffectModel;
 use crate::tools::{Inventory, ToolIx};
@@ -39,7 +40,7 @@ pub enum ScenarioError {
     Bound(String),
     /// A write whose effect on a field nothing describes.
     #[error(
-        "the policy leaves it to the car what `{tool}` makes of `{field}`, and the vehicle state has no `[[{tool}]]` to say it"
+        "the policy leaves it to the car what `{tool}` makes of `{field}`, and the vehicle state has no `[[edit]]` or `[[derive]]` for it"
     )]
     Untold {
         /// The write.
@@ -53,6 +54,8 @@ pub enum ScenarioError {
 #[derive(Debug, Clone, Default)]
 pub struct Scenario {
     pub(super) car: Car,
+    pub(super) edits: Vec<Edit>,
+    pub(super) derived: Vec<Derive>,
     pub(super) faults: Vec<Fault>,
     pub(super) invariants: Vec<Invariant>,
     now: Map<String, Json>,
@@ -69,6 +72,8 @@ impl Scenario {
             match name.as_str() {
                 "now" => scenario.now = shaped(&name, value)?,
                 "otherwise" => scenario.car.otherwise = shaped(&name, value)?,
+                "edit" => scenario.edits = shaped(&name, value)?,
+                "derive" => scenario.derived = shaped(&name, value)?,
                 "fault" => scenario.faults = shaped(&name, value)?,
                 "invariant" => scenario.invariants = shaped(&name, value)?,
                 tool if inventory.get(tool).is_none() => return Err(ScenarioError::Tool(name)),
@@ -82,8 +87,10 @@ impl Scenario {
                 }
             }
         }
-        scenario.check_names(inventory)?;
+        scenario.check_tools(inventory)?;
+        scenario.check_fields()?;
         scenario.check_writes(inventory, model)?;
+        scenario.derived.iter().for_each(|derive| derive.settle(&mut scenario.car));
         Ok(scenario)
     }
 
@@ -93,34 +100,40 @@ impl Scenario {
         self.now.iter().map(|(name, value)| format!("{name} = {value}\n")).collect()
     }
 
-    fn check_names(&self, inventory: &Inventory) -> Result<(), ScenarioError> {
+    fn check_tools(&self, inventory: &Inventory) -> Result<(), ScenarioError> {
         let struck = self.faults.iter().filter_map(|f| f.tool.as_ref()).map(|t| t.as_str());
         let failing = self.car.otherwise.keys().map(String::as_str);
-        if let Some(tool) = struck.chain(failing).find(|t| inventory.get(t).is_none()) {
-            return Err(ScenarioError::Tool(tool.to_owned()));
+        let editing = self.edits.iter().map(|e| e.tool.as_str());
+        match struck.chain(failing).chain(editing).find(|t| inventory.get(t).is_none()) {
+            Some(tool) => Err(ScenarioError::Tool(tool.to_owned())),
+            None => Ok(()),
         }
-        for invariant in &self.invariants {
-            if let Some(field) = invariant.never.keys().find(|f| self.car.get(f).is_none()) {
-                return Err(ScenarioError::Field { part: invariant.name.clone(), field: field.clone() });
-            }
-            if invariant.never.values().any(Bound::is_dead) {
-                return Err(ScenarioError::Bound(invariant.name.clone()));
-            }
+    }
+
+    fn check_fields(&self) -> Result<(), ScenarioError> {
+        let edited = self.edits.iter().map(|e| ("edit", e.list.as_str()));
+        let derived = self.derived.iter().flat_map(|d| [("derive", d.field.as_str()), ("derive", d.of.as_str())]);
+        let judged = self.invariants.iter().flat_map(|i| i.never.keys().map(|f| (i.name.as_str(), f.as_str())));
+        if let Some((part, field)) = edited.chain(derived).chain(judged).find(|(_, f)| self.car.get(f).is_none()) {
+            return Err(ScenarioError::Field { part: part.to_owned(), field: field.to_owned() });
         }
-        Ok(())
+        match self.invariants.iter().find(|i| i.never.values().any(Bound::is_dead)) {
+            Some(dead) => Err(ScenarioError::Bound(dead.name.clone())),
+            None => Ok(()),
+        }
     }
 
     /// Every write must have a known effect on what can be read: a write that answers "done" and
     /// changes nothing would show a defect that no car has.
     fn check_writes(&self, inventory: &Inventory, model: &EffectModel) -> Result<(), ScenarioError> {
         for (effect, tool) in model.tools.iter().zip((0_u16..).map(ToolIx)) {
-            let Some(tool) = inventory.at(tool).filter(|t| !self.car.answers.contains_key(t.name.as_str())) else {
-                continue;
-            };
+            let Some(tool) = inventory.at(tool) else { continue };
             for attribute in effect.touches.iter().filter_map(|a| model.attribute(*a)) {
                 let Some(read) = attribute.read.and_then(|r| inventory.at(r)) else { continue };
-                if self.car.answers.contains_key(read.name.as_str()) {
-                    let field = format!("{}.{}", read.name, attribute.field);
+                let field = format!("{}.{}", read.name, attribute.field);
+                let told = self.edits.iter().any(|e| e.tool == tool.name.as_str() && e.list == field)
+                    || self.derived.iter().any(|d| d.field == field);
+                if self.car.get(&field).is_some() && !told {
                     return Err(ScenarioError::Untold { tool: tool.name.to_string(), field });
                 }
             }
