@@ -1,5 +1,7 @@
 //! The simulated car of the cabin: that its state file fits the policy, and that it drives.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests are tests")]
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

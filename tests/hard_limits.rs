@@ -1,5 +1,7 @@
 //! The hard limits of the image: they hold whatever a policy says.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests are tests")]
+
 use obligato::model::{Resolution, ToolCall, Value};
 use obligato::policy::{HardLimit, HardLimits, Policy};
 use obligato::state::{AttrType, Attribute, CellIx, EffectModel, Entity, EntityIx, Origin, World};

@@ -30,7 +30,7 @@ pub struct Record {
     pub place: Option<Place>,
     /// What happened; its members follow from the kind.
     pub body: Json,
-    /// Its own hash. Written by [`Record::seal`], never taken from a caller.
+    /// Its own hash. Set when the record is written, never taken from a caller.
     #[serde(default, skip_serializing)]
     pub hash: String,
 }
