@@ -38,7 +38,7 @@ pub fn owed(policy: &Policy, history: &History, draft: &Draft, advice: Advice) -
         owed.after = plan.after().cloned().unwrap_or_default();
         owed.before = plan.worlds;
     } else {
-        owed.amended = settled.plan.draft(draft);
+        owed.amended = settled.plan.draft(history, draft);
         owed.changed = owed.amended.calls != draft.calls;
         owed.after = settled.plan.after().cloned().unwrap_or_default();
         owed.before = settled.plan.worlds;

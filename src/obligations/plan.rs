@@ -103,17 +103,14 @@ impl Plan {
         self.worlds.last()
     }
 
-    /// Whether some call of the plan writes a field.
-    pub(super) fn writes(&self, cell: CellIx) -> bool {
-        self.calls.iter().any(|p| p.writes.contains(&cell))
-    }
-
-    /// The plan as a draft; calls of the harness get identifiers of their own.
-    pub(super) fn draft(&self, original: &Draft) -> Draft {
+    /// The plan as a draft; calls of the harness get identifiers that no earlier call of the
+    /// conversation has.
+    pub(super) fn draft(&self, history: &History, original: &Draft) -> Draft {
+        let made = history.calls().len();
         let calls = self.calls.iter().enumerate().map(|(at, planned)| {
             let mut call = planned.call.clone();
             if call.id.as_str().is_empty() {
-                call.id = CallId::from(format!("obligato_{at}").as_str());
+                call.id = CallId::from(format!("obligato_{}", made + at).as_str());
             }
             call
         });

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::Event;
 use super::run::{End, Run, message};
-use crate::execute::{Conditions, Executed, Stale, carry_out};
+use crate::execute::{Conditions, Executed, Remainder, Stale, carry_out, remainder};
 use crate::model::{Draft, Message, ReportedCall, RequestedCall, Role};
-use crate::obligations::{Owed, Unread, on_failure};
+use crate::obligations::{Owed, Unread};
 use crate::state::Outcome;
 use crate::verify::{Cleared, Verdict};
 
@@ -25,8 +25,6 @@ pub(super) struct Acted {
     pub(super) executed: Vec<Executed>,
     /// Why the rest was not done, if it was not.
     pub(super) stopped: Option<String>,
-    /// Why companions were needed, by rule.
-    pub(super) reasons: Vec<(crate::model::RuleId, String)>,
     /// Fields that no read could tell.
     pub(super) unread: Vec<Unread>,
 }
@@ -35,10 +33,7 @@ impl Run<'_> {
     /// Carries out a cleared draft. After each call the remainder is verified on real outcomes; a
     /// call that failed or cannot be vouched for stops the rest (design §7).
     pub(super) fn carry(&mut self, cleared: Cleared, owed: &Owed) -> Result<Acted, End> {
-        let reasons = owed.debts.iter().filter_map(|d| {
-            Some((self.session.policy.rule(d.rule)?.id.clone(), d.because.clone()))
-        });
-        let mut acted = Acted { reasons: reasons.collect(), unread: owed.unread.clone(), ..Acted::default() };
+        let mut acted = Acted { unread: owed.unread.clone(), ..Acted::default() };
         let mut next = Some(cleared);
         let mut retries = 0;
         while let Some(cleared) = next.take() {
@@ -54,16 +49,8 @@ impl Run<'_> {
             let draft = cleared.draft().clone();
             let rest = match self.one(cleared) {
                 Ok(executed) => {
-                    let failed = !matches!(executed.outcome, Outcome::Done(_));
-                    let rest = executed.rest.clone();
+                    let rest = self.rest_of(&executed, &mut acted)?;
                     acted.executed.push(executed);
-                    if failed {
-                        self.after_failure(&mut acted)?;
-                        if !rest.calls.is_empty() {
-                            acted.stopped = Some(self.say("stopped", &[]));
-                        }
-                        break;
-                    }
                     rest
                 }
                 // The car changed between verdict and call: judge the same draft on what is there now.
@@ -132,22 +119,20 @@ impl Run<'_> {
         Ok(executed)
     }
 
-    /// A companion that failed leaves its rule unsatisfied: what the rule says of that is done.
-    fn after_failure(&mut self, acted: &mut Acted) -> Result<(), End> {
-        let Some(failed) = acted.executed.last().map(|e| e.call.clone()) else { return Ok(()) };
-        let policy = self.session.policy.clone();
-        let Some(rule) = policy.rules().iter().find(|r| failed.by.as_ref() == Some(&r.id)) else { return Ok(()) };
-        let calls = on_failure(&policy, &self.session.history, rule, &failed);
-        if calls.is_empty() {
-            return Ok(());
-        }
-        if let Verdict::Clear { cleared } | Verdict::Amend { cleared } = self.judge(&Draft::calls(calls), false).verdict {
-            match self.one(cleared) {
-                Ok(executed) => acted.executed.push(executed),
-                Err(stale) => tracing::warn!(%stale, "the call for a failed companion could not be made"),
+    /// What is left to do after a call. A companion that failed stops the rest; what its rule
+    /// declares for that case is done instead.
+    fn rest_of(&mut self, executed: &Executed, acted: &mut Acted) -> Result<Draft, End> {
+        match remainder(&self.session.policy, &self.session.history, executed) {
+            Remainder::Finished { .. } => Ok(Draft::default()),
+            Remainder::Continue { rest, .. } => Ok(rest),
+            Remainder::Stopped { rule, dropped, instead } => {
+                tracing::warn!(%rule, dropped = dropped.len(), "a companion failed; the rest is not done");
+                if !dropped.is_empty() {
+                    acted.stopped = Some(self.say("stopped", &[]));
+                }
+                Ok(instead)
             }
         }
-        Ok(())
     }
 }
 
@@ -175,27 +160,6 @@ fn record(conversation: &mut Vec<Message>, shape: &crate::state::ResultShape, ex
         arguments: Json::Object(call.arguments.clone()).to_string(),
     };
     conversation.push(Message { role: Role::Assistant, content: None, tool_calls: vec![requested], tool_call_id: None });
-    let result = match &executed.outcome {
-        Outcome::Done(payload) => wrap(shape, true, payload),
-        Outcome::Failed(why) | Outcome::Unknown(why) => wrap(shape, false, &json!(why.as_ref())),
-        Outcome::Pending => wrap(shape, false, &Json::Null),
-    };
-    conversation.push(Message { tool_call_id: Some(call.id.as_str().to_owned()), ..message(Role::Tool, &result.to_string()) });
-}
-
-fn wrap(shape: &crate::state::ResultShape, success: bool, payload: &Json) -> Json {
-    let mut out = serde_json::Map::new();
-    if let Some((field, word)) = &shape.success {
-        out.insert(field.clone(), if success { word.as_str() } else { "FAILURE" }.into());
-    }
-    match &shape.payload {
-        Some(member) => {
-            out.insert(member.clone(), payload.clone());
-        }
-        None if out.is_empty() => return payload.clone(),
-        None => {
-            out.insert("payload".to_owned(), payload.clone());
-        }
-    }
-    Json::Object(out)
+    let result = shape.text(&executed.outcome).unwrap_or_default();
+    conversation.push(Message { tool_call_id: Some(call.id.as_str().to_owned()), ..message(Role::Tool, &result) });
 }

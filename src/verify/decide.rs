@@ -6,6 +6,7 @@ use super::step::Verdict;
 use crate::model::{Draft, Finding, Tier, ToolCall};
 use crate::obligations::{Owed, Settled};
 use crate::policy::{Policy, RuleKind};
+use crate::state::History;
 
 /// The language of refusals: that of the sentences they quote.
 const LANGUAGE: &str = "en";
@@ -18,7 +19,7 @@ pub(super) fn is_read_demand(policy: &Policy, finding: &Finding) -> bool {
 }
 
 /// The verdict on an amended draft.
-pub(super) fn decide(policy: &Policy, owed: &Owed, changed: bool, findings: &[Finding], binding: Binding) -> Verdict {
+pub(super) fn decide(policy: &Policy, history: &History, owed: &Owed, changed: bool, findings: &[Finding], binding: Binding) -> Verdict {
     if let Some(say) = refusal(policy, owed, findings) {
         return Verdict::Refuse { say };
     }
@@ -27,7 +28,7 @@ pub(super) fn decide(policy: &Policy, owed: &Owed, changed: bool, findings: &[Fi
     if hard || !owed.disclosures.is_empty() {
         return Verdict::Revise;
     }
-    let reads = reads(policy, owed, findings);
+    let reads = reads(policy, history, owed, findings);
     if !reads.is_empty() {
         let draft = Draft::calls(reads);
         return Verdict::Gather { reads: Cleared::new(draft, binding) };
@@ -55,7 +56,7 @@ fn refusal(policy: &Policy, owed: &Owed, findings: &[Finding]) -> Option<String>
 }
 
 /// Reads of the draft itself, then the ones that findings demand, each once.
-fn reads(policy: &Policy, owed: &Owed, findings: &[Finding]) -> Vec<ToolCall> {
+fn reads(policy: &Policy, history: &History, owed: &Owed, findings: &[Finding]) -> Vec<ToolCall> {
     let demanded: Vec<&ToolCall> =
         findings.iter().filter(|f| is_read_demand(policy, f)).flat_map(|f| &f.remedy).collect();
     if demanded.is_empty() {
@@ -68,7 +69,7 @@ fn reads(policy: &Policy, owed: &Owed, findings: &[Finding]) -> Vec<ToolCall> {
         if !reads.iter().any(|known| known.key() == call.key()) {
             let mut call = call.clone();
             if call.id.as_str().is_empty() {
-                call.id = format!("obligato_read_{}", reads.len()).as_str().into();
+                call.id = format!("obligato_{}", history.calls().len() + reads.len()).as_str().into();
             }
             reads.push(call);
         }

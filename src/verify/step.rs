@@ -120,7 +120,7 @@ impl Step<'_> {
             valve.pass(&repaired, &mut findings, |f| is_read_demand(self.policy, f));
         }
         findings.sort_by_key(|f| f.tier);
-        let verdict = decide(self.policy, &owed, owed.changed || respelt, &findings, self.binding);
+        let verdict = decide(self.policy, self.history, &owed, owed.changed || respelt, &findings, self.binding);
         took += start.elapsed();
         Checked { verdict, findings, owed, health, took }
     }

@@ -1,0 +1,102 @@
+//! Questions and what a yes or a no does.
+
+use obligato::turn::{Config, Done, Heard};
+use serde_json::json;
+
+use super::scene::{Scene, calls};
+
+fn fog() -> serde_json::Value {
+    calls(&[("set_fog_lights", json!({"on": true, "position": "FRONT"}))])
+}
+
+/// The car of the state file stands in rain, moves, and has its high beams on.
+fn trunk(scene: &Scene) -> serde_json::Value {
+    scene.car.get("get_trunk_door_position.trunk_door_position").unwrap()
+}
+
+fn open_trunk() -> serde_json::Value {
+    calls(&[("open_close_trunk_door", json!({"action": "OPEN"}))])
+}
+
+fn standing(drafts: &[serde_json::Value], config: Config) -> Scene {
+    let scene = Scene::with(drafts, config);
+    scene.car.set("get_vehicle_motion.speed_kph", 0).unwrap();
+    scene
+}
+
+#[test]
+fn a_yes_runs_exactly_what_was_asked_without_another_model_call() {
+    let mut scene = standing(&[open_trunk()], Config::default());
+    let asked = scene.says("open the trunk");
+    assert_eq!(asked.done, Done::Asked, "{}", asked.text);
+    assert!(scene.writes().is_empty(), "nothing happens before the yes");
+    let report = scene.says("yes please");
+    assert_eq!(report.done, Done::Replied, "{}", report.text);
+    assert_eq!(trunk(&scene), json!("open"));
+    assert_eq!(scene.model_calls(), 1);
+}
+
+#[test]
+fn a_no_and_a_qualified_yes_run_nothing() {
+    for answer in ["no", "no, leave it", "yes but not now", "nein, lieber nicht"] {
+        let mut scene = standing(&[open_trunk()], Config::default());
+        assert_eq!(scene.says("open the trunk").done, Done::Asked);
+        let report = scene.says(answer);
+        assert_eq!(report.done, Done::Refused, "{answer}: {}", report.text);
+        assert!(scene.writes().is_empty(), "{answer}");
+        assert_eq!(trunk(&scene), json!("closed"), "{answer}");
+    }
+}
+
+#[test]
+fn a_question_dies_with_the_next_thing_the_driver_says() {
+    let harmless = calls(&[("get_vehicle_window_positions", json!({}))]);
+    let mut scene = standing(&[open_trunk(), harmless, open_trunk()], Config::default());
+    assert_eq!(scene.says("open the trunk").done, Done::Asked);
+    assert_eq!(scene.says("how far open are the windows").done, Done::Replied);
+    let report = scene.says("yes");
+    assert_ne!(trunk(&scene), json!("open"), "a late yes covers nothing: {}", report.text);
+}
+
+#[test]
+fn a_yes_from_the_back_seat_or_hardly_heard_is_no_yes() {
+    let passenger = Heard { zone: Some("passenger".into()), ..Heard::text("yes") };
+    let mumbled = Heard { confidence: Some(0.2), ..Heard::text("yes") };
+    for heard in [passenger, mumbled] {
+        let mut scene = standing(&[open_trunk()], Config::default());
+        assert_eq!(scene.says("open the trunk").done, Done::Asked);
+        assert_eq!(scene.hears(&heard).done, Done::Refused);
+        assert_eq!(trunk(&scene), json!("closed"));
+    }
+}
+
+#[test]
+fn a_car_that_changed_since_the_question_is_asked_about_anew() {
+    let mut scene = standing(&[open_trunk()], Config::default());
+    assert_eq!(scene.says("open the trunk").done, Done::Asked);
+    scene.car.set("get_vehicle_motion.speed_kph", 50).unwrap();
+    let report = scene.says("yes");
+    assert_eq!(report.done, Done::Refused, "{}", report.text);
+    assert_eq!(trunk(&scene), json!("closed"));
+}
+
+#[test]
+fn the_trunk_stays_closed_while_driving_whatever_the_driver_says() {
+    let mut scene = Scene::new(&[open_trunk(), open_trunk()]);
+    let report = scene.says("open the trunk");
+    assert_eq!(report.done, Done::Refused, "{}", report.text);
+    assert_eq!(trunk(&scene), json!("closed"));
+}
+
+#[test]
+fn a_companion_that_needs_a_yes_holds_its_trigger_and_a_yes_runs_all() {
+    let mut scene = Scene::new(&[fog()]);
+    let asked = scene.says("turn on the front fog lights");
+    assert_eq!(asked.done, Done::Asked, "{}", asked.text);
+    assert!(scene.writes().is_empty());
+    let report = scene.says("yes, go ahead");
+    assert_eq!(report.done, Done::Replied, "{}", report.text);
+    let lights = |field: &str| scene.car.get(&format!("get_exterior_lights_status.{field}")).unwrap();
+    assert_eq!(lights("head_lights_low_beams"), json!(true));
+    assert_eq!(lights("head_lights_high_beams"), json!(false));
+}

@@ -1,0 +1,60 @@
+//! What a turn does when the car does not do what it is told.
+
+use obligato::turn::{Budget, Config, Done};
+use obligato::vehicle::{Fault, FaultMode};
+use serde_json::json;
+
+use super::scene::{Scene, calls};
+
+fn ac() -> serde_json::Value {
+    calls(&[("set_air_conditioning", json!({"on": true}))])
+}
+
+fn fault(tool: &str, mode: FaultMode) -> Fault {
+    Fault::of(tool, mode)
+}
+
+#[test]
+fn a_write_that_changes_nothing_is_not_called_done() {
+    let mut scene = Scene::new(&[calls(&[("set_steering_wheel_heating", json!({"level": 2}))])]);
+    scene.car.inject(fault("set_steering_wheel_heating", FaultMode::Ignore));
+    let report = scene.says("steering wheel heating to 2");
+    assert!(report.text.contains("did not work"), "{}", report.text);
+    assert!(!report.text.contains("Done"), "{}", report.text);
+}
+
+#[test]
+fn a_companion_that_fails_stops_the_rest_and_is_told() {
+    let mut scene = Scene::new(&[ac()]);
+    scene.car.inject(fault("open_close_window", FaultMode::Fail { why: "the window is blocked".into() }));
+    let report = scene.says("turn on the AC");
+    assert!(report.text.contains("did not work"), "{}", report.text);
+    assert_eq!(scene.writes().len(), 2, "AC on, then the window that failed: {:?}", scene.writes());
+}
+
+#[test]
+fn a_car_that_never_answers_leaves_an_unknown_not_a_done() {
+    let mut scene = Scene::new(&[calls(&[("set_steering_wheel_heating", json!({"level": 2}))])]);
+    scene.car.inject(fault("set_steering_wheel_heating", FaultMode::Stall));
+    let report = scene.says("steering wheel heating to 2");
+    assert!(report.text.contains("can't tell"), "{}", report.text);
+}
+
+#[test]
+fn a_used_up_budget_refuses_and_names_itself() {
+    let budget = Budget { model_calls: 0, ..Budget::default() };
+    let mut scene = Scene::with(&[ac()], Config { budget, ..Config::default() });
+    let report = scene.says("turn on the AC");
+    assert_eq!(report.done, Done::Refused);
+    assert!(report.text.contains("model calls"), "{}", report.text);
+    assert!(scene.writes().is_empty());
+}
+
+#[test]
+fn a_student_that_fails_executes_nothing_and_says_why() {
+    let mut scene = Scene::new(&[]);
+    let report = scene.says("turn on the AC");
+    assert_eq!(report.done, Done::Refused);
+    assert!(report.text.contains("script"), "{}", report.text);
+    assert!(scene.writes().is_empty());
+}

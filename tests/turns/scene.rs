@@ -1,0 +1,126 @@
+//! A session with a script for a student and the simulated car.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use obligato::model::Draft;
+use obligato::model::Limits;
+use obligato::policy::HardLimits;
+use obligato::state::SystemClock;
+use obligato::student::{Answer, Cancel, Prompt, Student, StudentError, Usage};
+use obligato::turn::{Config, Event, Heard, Models, Session, TurnReport};
+use obligato::vehicle::{Scenario, Sim, SimHandle};
+use obligato::verify::SessionId;
+use serde_json::{Value as Json, json};
+
+use super::support::cabin;
+
+/// Drafts one after another, and counts how often it was asked.
+struct Script {
+    drafts: VecDeque<Draft>,
+    asked: Arc<Mutex<u32>>,
+}
+
+impl Student for Script {
+    fn draft(&mut self, _: &Prompt<'_>) -> Result<Answer, StudentError> {
+        *self.asked.lock().unwrap() += 1;
+        let draft = self.drafts.pop_front().ok_or(StudentError::ScriptEnd(0))?;
+        Ok(Answer { draft, usage: Usage { prompt_tokens: 10, generated_tokens: 5, wall: Duration::from_millis(1) } })
+    }
+
+    fn name(&self) -> &str {
+        "scripted"
+    }
+}
+
+/// A running session.
+pub struct Scene {
+    session: Session,
+    models: Models,
+    runtime: tokio::runtime::Runtime,
+    asked: Arc<Mutex<u32>>,
+    /// The car.
+    pub car: SimHandle,
+    /// Everything that happened.
+    pub events: Vec<Event>,
+}
+
+impl Scene {
+    /// A session on the cabin with the state file's start.
+    pub fn new(drafts: &[Json]) -> Self {
+        Self::with(drafts, Config::default())
+    }
+
+    /// The same under another configuration.
+    pub fn with(drafts: &[Json], config: Config) -> Self {
+        let policy = cabin();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/cabin/vehicle-state.toml");
+        let text = std::fs::read_to_string(file).unwrap();
+        let scenario = Scenario::parse(&text, &policy.inventory, &policy.model).unwrap();
+        let situation = scenario.situation();
+        let sim = Sim::new(policy.inventory.clone(), policy.model.clone(), scenario, Arc::new(SystemClock));
+        let car = sim.handle();
+        let limits = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("systemd/hard-limits.toml")).unwrap();
+        let limits = HardLimits::parse(&limits).unwrap();
+        let id = SessionId::from("1");
+        let mut session = Session::new(id, Arc::new(policy.clone()), Arc::new(limits), config, Arc::new(sim));
+        session.set_system(&situation);
+        let asked = Arc::new(Mutex::new(0));
+        let drafts = drafts.iter().map(|d| Draft::from_bytes(d.to_string().as_bytes(), &Limits::default()).unwrap()).collect();
+        let student = Box::new(Script { drafts, asked: asked.clone() });
+        Self {
+            session,
+            models: Models { student, escalation: None },
+            runtime: tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap(),
+            asked,
+            car,
+            events: Vec::new(),
+        }
+    }
+
+    /// One turn.
+    pub fn says(&mut self, text: &str) -> TurnReport {
+        self.hears(&Heard::text(text))
+    }
+
+    /// One turn, with what the recogniser reports.
+    pub fn hears(&mut self, heard: &Heard) -> TurnReport {
+        let events = &mut self.events;
+        let mut listen = |event: Event| events.push(event);
+        self.session.turn(&mut self.models, self.runtime.handle(), heard, &Cancel::default(), &mut listen)
+    }
+
+    /// How often the model was asked.
+    pub fn model_calls(&self) -> u32 {
+        *self.asked.lock().unwrap()
+    }
+
+    /// Writes that reached the car, in order, as `tool {args}`.
+    pub fn writes(&self) -> Vec<String> {
+        let policy = cabin();
+        let made = self.events.iter().filter_map(|e| match e {
+            Event::Executed { call, .. } if policy.inventory.get(&call.tool).is_some_and(|t| t.is_write()) => {
+                Some(super::support::words(call))
+            }
+            _ => None,
+        });
+        made.collect()
+    }
+}
+
+/// A draft of calls.
+pub fn calls(list: &[(&str, Json)]) -> Json {
+    let calls: Vec<Json> = list
+        .iter()
+        .enumerate()
+        .map(|(at, (tool, arguments))| json!({"id": format!("s{at}"), "function": {"name": tool, "arguments": arguments.to_string()}}))
+        .collect();
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
+}
+
+/// A draft that speaks.
+pub fn reply(text: &str) -> Json {
+    json!({"role": "assistant", "content": text})
+}
