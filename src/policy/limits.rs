@@ -90,15 +90,29 @@ impl HardLimits {
         }
     }
 
-    /// The first limit that a call breaks in a world. A field that is not known breaks it: beneath
-    /// the policy nothing is given the benefit of the doubt.
-    pub fn broken_by<'a>(&'a self, model: &EffectModel, world: &World, call: &ToolCall) -> Option<&'a HardLimit> {
-        self.limit.iter().find(|l| {
-            l.tool == call.tool.as_str()
-                && l.when.iter().all(|(name, value)| call.arguments.get(name) == Some(value))
-                && (breaks_field(l, model, world) || breaks_range(l, call))
-        })
+    /// The first limit that a call breaks in a world, and how.
+    pub fn broken_by<'a>(&'a self, model: &EffectModel, world: &World, call: &ToolCall) -> Option<Broken<'a>> {
+        self.limit
+            .iter()
+            .filter(|l| l.tool == call.tool.as_str() && l.when.iter().all(|(name, v)| call.arguments.get(name) == Some(v)))
+            .find_map(|limit| {
+                if breaks_range(limit, call) {
+                    return Some(Broken { limit, unknown: None });
+                }
+                let unknown = breaks_field(limit, model, world)?;
+                Some(Broken { limit, unknown })
+            })
     }
+}
+
+/// A limit that a call breaks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Broken<'a> {
+    /// The limit.
+    pub limit: &'a HardLimit,
+    /// The read that could still show that it is kept, when its field is not known. Until then it
+    /// counts as broken: beneath the policy nothing is given the benefit of the doubt.
+    pub unknown: Option<crate::tools::ToolIx>,
 }
 
 fn field(model: &EffectModel, name: &str) -> Option<crate::state::AttrIx> {
@@ -109,16 +123,21 @@ fn field(model: &EffectModel, name: &str) -> Option<crate::state::AttrIx> {
         .map(|(ix, _)| ix)
 }
 
-fn breaks_field(limit: &HardLimit, model: &EffectModel, world: &World) -> bool {
-    let (Some(name), Some(most)) = (&limit.field, limit.at_most) else { return false };
+/// Whether a limit on a field is broken, and the field's read where it is merely not known.
+fn breaks_field(limit: &HardLimit, model: &EffectModel, world: &World) -> Option<Option<crate::tools::ToolIx>> {
+    let (name, most) = (limit.field.as_ref()?, limit.at_most?);
     // A set that lacks the field was refused or is being replayed: then the limit is skipped.
-    let Some(ix) = field(model, name) else { return false };
-    let Some(attribute) = model.attribute(ix) else { return false };
-    let cells = (0..model.items(attribute)).filter_map(|i| model.cell(ix, i));
-    cells.into_iter().any(|cell| match world.get(cell).value {
-        Value::Int(i) => i as f64 / f64::from(attribute.resolution.steps()) > most,
-        _ => true,
-    })
+    let ix = field(model, name)?;
+    let attribute = model.attribute(ix)?;
+    let mut unknown = None;
+    for cell in (0..model.items(attribute)).filter_map(|i| model.cell(ix, i)) {
+        match &world.get(cell).value {
+            Value::Int(i) if *i as f64 / f64::from(attribute.resolution.steps()) <= most => {}
+            Value::Unknown => unknown = Some(attribute.read),
+            _ => return Some(None),
+        }
+    }
+    unknown
 }
 
 fn breaks_range(limit: &HardLimit, call: &ToolCall) -> bool {

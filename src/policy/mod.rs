@@ -22,7 +22,7 @@ pub use blob::{BlobError, FORMAT};
 pub use derived::{Derived, DerivedFn};
 pub use eval::{Frame, Truth, Val, evaluate};
 pub use lexicon::{Lexicon, Meaning};
-pub use limits::{HardLimit, HardLimitError, HardLimits};
+pub use limits::{Broken, HardLimit, HardLimitError, HardLimits};
 pub use phrases::{PhraseError, PhraseRole, Phrases};
 pub use program::{Compare, DraftFeature, Op, Program, ProgramError, ReplyFeature, Slot, SlotIx, Tables, When};
 pub use reading::{Hit, Reading, number};

@@ -110,7 +110,7 @@ impl Step<'_> {
         let health = run(&view, &mut found);
         let mut findings = found.into_vec();
         findings.extend(mixed);
-        limits(self.policy, self.limits, &owed, &mut findings);
+        limits(self.policy, self.history, self.limits, &owed, &mut findings);
         let mut took = start.elapsed();
         if let Some((judge, conversation)) = self.critic {
             confirm(judge, conversation, &owed.amended, &mut findings);
@@ -126,14 +126,30 @@ impl Step<'_> {
     }
 }
 
-/// Limits of the image: nothing that a policy says relaxes them.
-fn limits(policy: &Policy, limits: &HardLimits, owed: &Owed, findings: &mut Vec<Finding>) {
+/// Limits of the image: nothing that a policy says relaxes them. A field that is merely not known is
+/// read first, once a turn; still unknown it denies.
+fn limits(policy: &Policy, history: &History, limits: &HardLimits, owed: &Owed, findings: &mut Vec<Finding>) {
     for (at, (call, before)) in owed.amended.calls.iter().zip(&owed.before).enumerate() {
-        if let Some(limit) = limits.broken_by(&policy.model, before, call) {
-            let because = format!("the hard limit `{}` forbids {call}", limit.name);
-            findings.push(Finding::new(HARD_LIMITS, Tier::Hard, because).at(at).saying(limit.say.clone()));
+        let Some(broken) = limits.broken_by(&policy.model, before, call) else { continue };
+        let name = &broken.limit.name;
+        match broken.unknown.and_then(|read| untried(policy, history, read)) {
+            Some(read) => {
+                let because = format!("the hard limit `{name}` depends on what {} reads", read.tool);
+                findings.push(Finding::new(HARD_LIMITS, Tier::Owed, because).at(at).with_remedy(vec![read]));
+            }
+            None => {
+                let because = format!("the hard limit `{name}` forbids {call}");
+                findings.push(Finding::new(HARD_LIMITS, Tier::Hard, because).at(at).saying(broken.limit.say.clone()));
+            }
         }
     }
+}
+
+/// The call of a read that was not made since the driver last spoke.
+fn untried(policy: &Policy, history: &History, read: crate::tools::ToolIx) -> Option<ToolCall> {
+    let tool = policy.inventory.at(read).filter(|t| !history.removed().tool(t.name.as_str()))?;
+    let tried = history.calls_of(read).any(|(_, past)| past.turn == history.turn());
+    (!tried).then(|| ToolCall::new(tool.name.as_str(), Default::default()))
 }
 
 /// Lets the critic rule on advisory candidates by index: confirmed ones become hard, discarded ones
