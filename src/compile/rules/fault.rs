@@ -184,16 +184,23 @@ pub enum RuleFault {
 pub(crate) struct Refusal {
     pub(crate) fault: RuleFault,
     pub(crate) near: Option<String>,
+    /// Whether the word is one of the condition, not of the scope or of an annotation.
+    pub(crate) in_condition: bool,
 }
 
 impl Refusal {
     pub(super) fn at(fault: RuleFault, near: impl Into<String>) -> Self {
-        Self { fault, near: Some(near.into()) }
+        Self { fault, near: Some(near.into()), in_condition: false }
+    }
+
+    pub(super) fn in_condition(mut self) -> Self {
+        self.in_condition = true;
+        self
     }
 }
 
 impl From<RuleFault> for Refusal {
     fn from(fault: RuleFault) -> Self {
-        Self { fault, near: None }
+        Self { fault, near: None, in_condition: false }
     }
 }

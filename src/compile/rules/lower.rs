@@ -330,8 +330,7 @@ fn variable(var: &Var) -> &'static str {
 }
 
 fn refuse(operator: &str, instead: &'static str, near: &str) -> Refusal {
-    let near = (!near.is_empty()).then(|| near.to_owned());
-    Refusal { fault: RuleFault::Operator { operator: operator.to_owned(), instead }, near }
+    Refusal::at(RuleFault::Operator { operator: operator.to_owned(), instead }, near)
 }
 
 fn extension(name: &str) -> Refusal {

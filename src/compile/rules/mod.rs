@@ -4,6 +4,7 @@
 //! strictly against the generated schema, then each is lowered.
 
 mod annotations;
+mod cedar;
 mod condition;
 mod fault;
 mod lower;
@@ -14,10 +15,9 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use cedar_policy::{Policy as CedarPolicy, PolicyId, PolicySet, Schema, ValidationMode, Validator, pst};
-use miette::Diagnostic;
+use cedar_policy::{Schema, pst};
 
 pub use fault::RuleFault;
 pub(super) use reading::Root;
@@ -26,12 +26,13 @@ pub(super) use tables::TableBuilder;
 
 use super::error::{CompileError, Report};
 use super::ground::Ground;
-use super::source::{Place, SetSource, SourceFile};
+use super::source::{Place, SetSource};
 use super::templates::{TemplateFault, Templates};
 use crate::model::RuleId;
 use crate::policy::{Piece, Rule, Slot, SlotIx, Tables, Trigger};
 use crate::tools::ToolIx;
 use annotations::Annotations;
+use cedar::Statement;
 use condition::Condition;
 use fault::Refusal;
 use lower::Lowering;
@@ -43,25 +44,18 @@ pub(super) struct Rules {
     pub(super) tables: Tables,
 }
 
-/// One policy of the file.
-struct Statement<'s> {
-    text: &'s str,
-    start: usize,
-    policy: CedarPolicy,
-}
-
 /// Compiles the rules. Everything that is wrong is in the report.
 pub(super) fn compile(source: &SetSource, ground: &Ground, schema: &str, report: &mut Report) -> Rules {
     let file = &source.rules;
     let schema = match Schema::from_cedarschema_str(schema) {
         Ok((schema, _)) => schema,
         Err(error) => {
-            report.errors.push(CompileError::Schema { place: source.vehicle.whole(), why: explain(&error) });
+            report.errors.push(CompileError::Schema { place: source.vehicle.whole(), why: cedar::explain(&error) });
             return Rules::default();
         }
     };
-    let statements = parse(file, report);
-    let invalid = validate(file, &statements, schema, report);
+    let statements = cedar::parse(file, report);
+    let invalid = cedar::validate(file, &statements, schema, report);
     let mut compiler = Compiler { source, ground, report, tables: TableBuilder::default(), lines: BTreeMap::new() };
     let mut rules = Vec::new();
     for (at, statement) in statements.iter().enumerate() {
@@ -72,68 +66,6 @@ pub(super) fn compile(source: &SetSource, ground: &Ground, schema: &str, report:
         compiler.report.errors.push(CompileError::Rule { place: file.whole(), rule: "*".to_owned(), fault });
     }
     Rules { rules, tables: compiler.tables.finish() }
-}
-
-/// What a Cedar diagnostic says, with its help.
-fn explain(diagnostic: &(impl Diagnostic + ?Sized)) -> String {
-    let label = diagnostic.labels().and_then(|mut l| l.next()).and_then(|l| l.label().map(str::to_owned));
-    let help = diagnostic.help().map(|h| h.to_string());
-    std::iter::once(diagnostic.to_string()).chain(label).chain(help).collect::<Vec<_>>().join("; ")
-}
-
-/// Where a Cedar diagnostic points, within its policy.
-fn offset(diagnostic: &impl Diagnostic) -> usize {
-    diagnostic.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset())
-}
-
-fn parse<'s>(file: &'s SourceFile, report: &mut Report) -> Vec<Statement<'s>> {
-    let mut parsed = Vec::new();
-    for range in statements::statements(file.text()) {
-        let start = range.start;
-        let Some(text) = file.text().get(range) else { continue };
-        let id = PolicyId::new(parsed.len().to_string());
-        match CedarPolicy::parse(Some(id), text) {
-            Ok(policy) => parsed.push(Statement { text, start, policy }),
-            Err(errors) => {
-                for error in errors.iter() {
-                    let place = file.at(start + offset(error));
-                    report.errors.push(CompileError::Cedar { place, why: explain(error) });
-                }
-            }
-        }
-    }
-    parsed
-}
-
-/// Strict validation of all policies at once; the answer holds those that failed.
-fn validate(file: &SourceFile, statements: &[Statement<'_>], schema: Schema, report: &mut Report) -> BTreeSet<usize> {
-    let mut set = PolicySet::new();
-    for statement in statements {
-        // Ids are positions, so no two are equal.
-        let _ = set.add(statement.policy.clone());
-    }
-    let position = |id: &PolicyId| id.to_string().parse::<usize>().ok();
-    let place = |id: &PolicyId, within: usize| {
-        position(id).and_then(|at| statements.get(at)).map_or_else(|| file.whole(), |s| file.at(s.start + within))
-    };
-    let name = |id: &PolicyId| {
-        let statement = position(id).and_then(|at| statements.get(at));
-        statement.and_then(|s| s.policy.annotation("id")).unwrap_or("?").to_owned()
-    };
-    // Cedar names policies by our positions; people know them by their `@id`.
-    let told =
-        |id: &PolicyId, why: String| why.replace(&format!("for policy `{id}`, "), &format!("rule `{}`: ", name(id)));
-    let result = Validator::new(schema).validate(&set, ValidationMode::Strict);
-    let mut invalid = BTreeSet::new();
-    for error in result.validation_errors() {
-        invalid.extend(position(error.policy_id()));
-        let place = place(error.policy_id(), offset(error));
-        report.errors.push(CompileError::Cedar { place, why: told(error.policy_id(), explain(error)) });
-    }
-    for warning in result.validation_warnings() {
-        report.warn(place(warning.policy_id(), offset(warning)), told(warning.policy_id(), explain(warning)));
-    }
-    invalid
 }
 
 struct Compiler<'a> {
@@ -225,7 +157,7 @@ impl Compiler<'_> {
         };
         let scope = Scope::read(policy.body(), self.ground)?;
         let mut lowering = Lowering { ground: self.ground, scope: &scope, tables: &mut self.tables };
-        let condition = condition::lower(policy.body().clauses(), &mut lowering)?;
+        let condition = condition::lower(policy.body().clauses(), &mut lowering).map_err(Refusal::in_condition)?;
         Ok((scope, condition))
     }
 
@@ -306,14 +238,18 @@ impl Compiler<'_> {
         }
     }
 
-    /// The line of a word of the policy, else of its beginning.
-    fn place(&self, statement: &Statement<'_>, near: Option<&str>) -> Place {
-        let within = near.and_then(|word| statements::find_code(statement.text, word)).unwrap_or_default();
+    /// The line where a refusal shows, else that of the policy's beginning.
+    fn place(&self, statement: &Statement<'_>, refusal: Option<&Refusal>) -> Place {
+        let condition =
+            ["when", "unless"].into_iter().filter_map(|w| statements::find_code(statement.text, w, 0)).min();
+        let from = condition.filter(|_| refusal.is_some_and(|r| r.in_condition)).unwrap_or_default();
+        let near = refusal.and_then(|r| r.near.as_deref()).filter(|word| !word.is_empty());
+        let within = near.and_then(|word| statements::find_code(statement.text, word, from)).unwrap_or(from);
         self.source.rules.at(statement.start + within)
     }
 
     fn refuse(&mut self, statement: &Statement<'_>, rule: &str, refusal: Refusal) {
-        let place = self.place(statement, refusal.near.as_deref());
+        let place = self.place(statement, Some(&refusal));
         self.report.errors.push(CompileError::Rule { place, rule: rule.to_owned(), fault: refusal.fault });
     }
 }

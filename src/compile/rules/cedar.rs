@@ -1,0 +1,85 @@
+//! Cedar's own part: each policy parsed by itself, then all validated strictly.
+
+use std::collections::BTreeSet;
+
+use cedar_policy::{Policy as CedarPolicy, PolicyId, PolicySet, Schema, ValidationMode, Validator};
+use miette::Diagnostic;
+
+use super::statements;
+use crate::compile::error::{CompileError, Report};
+use crate::compile::source::SourceFile;
+
+/// One policy of the file.
+pub(super) struct Statement<'s> {
+    pub(super) text: &'s str,
+    pub(super) start: usize,
+    pub(super) policy: CedarPolicy,
+}
+
+/// What a Cedar diagnostic says, with its help.
+pub(super) fn explain(diagnostic: &(impl Diagnostic + ?Sized)) -> String {
+    let label = diagnostic.labels().and_then(|mut l| l.next()).and_then(|l| l.label().map(str::to_owned));
+    let help = diagnostic.help().map(|h| h.to_string());
+    std::iter::once(diagnostic.to_string()).chain(label).chain(help).collect::<Vec<_>>().join("; ")
+}
+
+/// Where a Cedar diagnostic points, within its policy.
+fn offset(diagnostic: &impl Diagnostic) -> usize {
+    diagnostic.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset())
+}
+
+/// The policies of a file; what is none is reported.
+pub(super) fn parse<'s>(file: &'s SourceFile, report: &mut Report) -> Vec<Statement<'s>> {
+    let mut parsed = Vec::new();
+    for range in statements::statements(file.text()) {
+        let start = range.start;
+        let Some(text) = file.text().get(range) else { continue };
+        let id = PolicyId::new(parsed.len().to_string());
+        match CedarPolicy::parse(Some(id), text) {
+            Ok(policy) => parsed.push(Statement { text, start, policy }),
+            Err(errors) => {
+                for error in errors.iter() {
+                    let place = file.at(start + offset(error));
+                    report.errors.push(CompileError::Cedar { place, why: explain(error) });
+                }
+            }
+        }
+    }
+    parsed
+}
+
+/// Strict validation of all policies at once; the answer holds those that failed.
+pub(super) fn validate(
+    file: &SourceFile,
+    statements: &[Statement<'_>],
+    schema: Schema,
+    report: &mut Report,
+) -> BTreeSet<usize> {
+    let mut set = PolicySet::new();
+    for statement in statements {
+        // Ids are positions, so no two are equal.
+        let _ = set.add(statement.policy.clone());
+    }
+    let position = |id: &PolicyId| id.to_string().parse::<usize>().ok();
+    let place = |id: &PolicyId, within: usize| {
+        position(id).and_then(|at| statements.get(at)).map_or_else(|| file.whole(), |s| file.at(s.start + within))
+    };
+    let name = |id: &PolicyId| {
+        let statement = position(id).and_then(|at| statements.get(at));
+        statement.and_then(|s| s.policy.annotation("id")).unwrap_or("?").to_owned()
+    };
+    // Cedar names policies by our positions; people know them by their `@id`.
+    let told =
+        |id: &PolicyId, why: String| why.replace(&format!("for policy `{id}`, "), &format!("rule `{}`: ", name(id)));
+    let result = Validator::new(schema).validate(&set, ValidationMode::Strict);
+    let mut invalid = BTreeSet::new();
+    for error in result.validation_errors() {
+        invalid.extend(position(error.policy_id()));
+        let place = place(error.policy_id(), offset(error));
+        report.errors.push(CompileError::Cedar { place, why: told(error.policy_id(), explain(error)) });
+    }
+    for warning in result.validation_warnings() {
+        report.warn(place(warning.policy_id(), offset(warning)), told(warning.policy_id(), explain(warning)));
+    }
+    invalid
+}
