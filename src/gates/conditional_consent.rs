@@ -24,8 +24,7 @@ gate! {
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for debt in &view.owed.consents {
         if state(view, debt)? == Consent::Stale {
-            let because = format!("{}; that was not known yet when the driver said yes", debt.because);
-            findings.push(owed(view, NAME, debt, because));
+            findings.push(owed(view, NAME, debt, "that was not known yet when the driver said yes"));
         }
     }
     Ok(())

@@ -27,11 +27,11 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for debt in &view.owed.consents {
         let answered = state(view, debt)?;
         if matches!(answered, Consent::Unasked | Consent::Refused) {
-            let because = match answered {
-                Consent::Refused => format!("{}; the driver's answer was no plain yes", debt.because),
-                _ => format!("{}; the driver has not been asked", debt.because),
+            let why = match answered {
+                Consent::Refused => "the driver's answer was no plain yes",
+                _ => "the driver has not been asked",
             };
-            findings.push(owed(view, NAME, debt, because));
+            findings.push(owed(view, NAME, debt, why));
         }
     }
     Ok(())
@@ -41,12 +41,13 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
 pub(super) fn state(view: &View<'_>, debt: &ConsentDebt) -> Result<Consent, Exhausted> {
     let spoken = view.history.spoken().last().map_or(0, |u| u.words.len());
     view.spend(1 + spoken)?;
-    let call = view.drafted.calls.get(debt.call);
+    let call = view.draft.calls.get(debt.call);
     Ok(call.map_or(Consent::Unasked, |call| consent(view.policy, view.history, call, debt.since)))
 }
 
 /// The finding of a debt: the harness asks its question.
-pub(super) fn owed(view: &View<'_>, gate: &'static str, debt: &ConsentDebt, because: String) -> Finding {
+pub(super) fn owed(view: &View<'_>, gate: &'static str, debt: &ConsentDebt, why: &str) -> Finding {
+    let because = if debt.because.is_empty() { why.to_owned() } else { format!("{}; {why}", debt.because) };
     let finding = Finding::new(gate, Tier::Owed, because).at(debt.call).saying(debt.question.clone());
     match debt.rule.and_then(|ix| view.policy.rule(ix)) {
         Some(rule) => finding.by(&rule.id, &rule.source),

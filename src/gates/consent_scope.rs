@@ -24,14 +24,12 @@ gate! {
 
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for debt in &view.owed.consents {
-        let because = match state(view, debt)? {
-            Consent::Other(argument) => {
-                format!("{}; the driver's yes was not to this `{argument}`", debt.because)
-            }
-            Consent::Spent => format!("{}; the driver's yes was used up by the same call before", debt.because),
+        let why = match state(view, debt)? {
+            Consent::Other(argument) => format!("the driver's yes was not to this `{argument}`"),
+            Consent::Spent => "the driver's yes was used up by the same call before".to_owned(),
             _ => continue,
         };
-        findings.push(owed(view, NAME, debt, because));
+        findings.push(owed(view, NAME, debt, &why));
     }
     Ok(())
 }

@@ -154,7 +154,7 @@ mod tests {
         let said = "Sorry, I'm not allowed to do that: The oven door is closed when the oven is on.";
         assert_eq!((why[0].tier, why[0].say.as_deref()), (Tier::Hard, Some(said)));
         let unread = found(|owed| Owed { breaches: vec![breach(true)], ..owed });
-        assert_eq!(unread[0].say.as_deref(), Some("Sorry, I can't do that, because I can't read this: oven_on"));
+        assert_eq!(unread[0].say.as_deref(), Some("Sorry, I can't do that, because I can't read oven_on."));
     }
 
     #[test]

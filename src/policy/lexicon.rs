@@ -121,12 +121,18 @@ impl Lexicon {
     pub fn read(&self, words: Arc<Words>) -> Reading<'_> {
         let known: Vec<Known> = words.iter().map(|(_, w)| self.known(w)).collect();
         let mut hits = Vec::new();
+        // No phrase reaches from one sentence into the next.
+        let mut end = 0;
         for (start, at) in known.iter().enumerate() {
+            if start >= end {
+                let sentence = words.get(start).map(|w| w.sentence);
+                end = start + words.iter().skip(start).take_while(|(w, _)| Some(w.sentence) == sentence).count();
+            }
             let by_word = at.word.and_then(|w| self.by_word.get(w as usize));
             let by_stem = at.stem.and_then(|s| self.by_stem.get(s as usize));
             for phrase in by_word.into_iter().chain(by_stem).flatten() {
                 let Some(parts) = self.phrases.get(*phrase as usize).map(|p| p.parts.as_ref()) else { continue };
-                if let Some(length) = known.get(start..).and_then(|rest| matched(parts, rest)) {
+                if let Some(length) = known.get(start..end).and_then(|rest| matched(parts, rest)) {
                     hits.push((start, start + length, *phrase));
                 }
             }
@@ -336,6 +342,13 @@ mod tests {
         let policy = kitchen();
         let on = |text: &str| read(&policy, text).role(PhraseRole::On).any(|h| h.weight().0 == 2);
         assert!(on("turn the big oven on") && !on("turn the very big old oven on"));
+    }
+
+    #[test]
+    fn no_phrase_reaches_into_the_next_sentence() {
+        let policy = kitchen();
+        assert!(!read(&policy, "It needs a word from you. Want a drink?").has(PhraseRole::Proceed));
+        assert!(read(&policy, "You want me to do it?").has(PhraseRole::Proceed));
     }
 
     #[test]

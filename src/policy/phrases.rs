@@ -78,6 +78,41 @@ pub enum PhraseRole {
 }
 
 impl PhraseRole {
+    /// All roles.
+    pub const ALL: [Self; 31] = [
+        Self::Yes,
+        Self::No,
+        Self::Qualifier,
+        Self::Proceed,
+        Self::Confirm,
+        Self::Or,
+        Self::And,
+        Self::On,
+        Self::Off,
+        Self::All,
+        Self::Most,
+        Self::Least,
+        Self::Relative,
+        Self::Current,
+        Self::Future,
+        Self::Admission,
+        Self::Gap,
+        Self::Claim,
+        Self::Changed,
+        Self::Announce,
+        Self::Intent,
+        Self::Offer,
+        Self::Change,
+        Self::Remove,
+        Self::Copula,
+        Self::Done,
+        Self::Look,
+        Self::Negation,
+        Self::Condition,
+        Self::AskValue,
+        Self::Common,
+    ];
+
     /// The bit of this role in a set of roles.
     pub(super) fn bit(self) -> u64 {
         1 << (self as u8)

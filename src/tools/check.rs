@@ -1,5 +1,6 @@
 //! Full JSON-Schema check of one call, with the faults a person and a student can act on.
 
+use jsonschema::error::ValidationErrorKind;
 use serde_json::Value as Json;
 
 use super::{Inventory, ParamType, Removed, Tool};
@@ -116,10 +117,20 @@ fn schema(tool: &Tool, call: &ToolCall, faults: &mut Vec<ArgumentFault>) {
     if validator.is_valid(&arguments) {
         return;
     }
+    let mut unexplained = false;
     for error in validator.iter_errors(&arguments) {
         let path = error.instance_path().to_string().trim_start_matches('/').replace('/', ".");
-        if path.is_empty() || faults.iter().any(|f| f.parameter == path) {
-            continue; // missing and unknown names are reported above, by name
+        if path.is_empty() {
+            // Missing and unknown names are dealt with above, by name; a name that is removed here is
+            // rightly missing.
+            unexplained |= !matches!(
+                error.kind(),
+                ValidationErrorKind::Required { .. } | ValidationErrorKind::AdditionalProperties { .. }
+            );
+            continue;
+        }
+        if faults.iter().any(|f| f.parameter == path) {
+            continue;
         }
         let given = canonical(error.instance());
         let members =
@@ -135,7 +146,7 @@ fn schema(tool: &Tool, call: &ToolCall, faults: &mut Vec<ArgumentFault>) {
             parameter: path,
         });
     }
-    if faults.is_empty() {
+    if unexplained && faults.is_empty() {
         // A clause on the object as a whole (dependencies, anyOf): nothing above names it.
         faults.push(ArgumentFault {
             kind: FaultKind::Value,
@@ -213,6 +224,13 @@ mod tests {
         assert_eq!(inventory().check(&call, &removed)[0].kind, FaultKind::RemovedTool);
         let other = ToolCall::new("move_windows", Default::default());
         assert_eq!(inventory().check(&other, &removed)[0].kind, FaultKind::UnknownTool);
+    }
+
+    #[test]
+    fn a_required_parameter_that_is_removed_is_rightly_missing() {
+        let Json::Object(arguments) = json!({"window": "DRIVER"}) else { panic!("an object") };
+        let call = ToolCall::new("move_window", arguments);
+        assert_eq!(inventory().check(&call, &Removed::from_iter(["move_window.percentage"])), []);
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Step<'_> {
         let mixed = unmix(&mut repaired);
         let owed = owed(self.policy, self.history, &repaired, self.advice);
         let mut found = Findings::default();
-        let view = View::new(self.policy, self.history, &repaired, &owed);
+        let view = View::new(self.policy, self.history, draft, &owed);
         let health = run(&view, &mut found);
         let mut findings = found.into_vec();
         findings.extend(mixed);
