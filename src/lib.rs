@@ -8,6 +8,7 @@ pub mod journal;
 pub mod model;
 pub mod obligations;
 pub mod policy;
+pub mod service;
 pub mod state;
 pub mod student;
 pub mod turn;

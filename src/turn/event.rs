@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::model::{ReportedCall, VerdictReport};
 
@@ -27,7 +27,7 @@ impl Heard {
 }
 
 /// One thing that happened in a turn, in the order in which it happened.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// The driver's asks were taken into the ledger.
@@ -92,6 +92,22 @@ pub enum Event {
         /// What.
         why: String,
     },
+}
+
+impl Event {
+    /// The name in JSON and on D-Bus.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Asks { .. } => "asks",
+            Self::Answered { .. } => "answered",
+            Self::Drafted { .. } => "drafted",
+            Self::Judged { .. } => "judged",
+            Self::Executed { .. } => "executed",
+            Self::Question { .. } => "question",
+            Self::Reply { .. } => "reply",
+            Self::Fault { .. } => "fault",
+        }
+    }
 }
 
 /// Whoever listens to a running turn.

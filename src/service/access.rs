@@ -1,0 +1,60 @@
+//! Who calls, and whether the session is theirs. The bus vouches for both answers.
+
+use zbus::Connection;
+use zbus::fdo::DBusProxy;
+use zbus::message::Header;
+use zbus::names::{BusName, OwnedUniqueName};
+
+use super::Refusal;
+use super::open::{Holder, OpenSession};
+
+/// The connection that sent a message.
+pub(super) fn caller(header: &Header<'_>) -> Result<OwnedUniqueName, Refusal> {
+    let sender = header.sender().ok_or_else(|| Refusal::NotYours("the call has no sender; use a message bus".into()))?;
+    Ok(sender.to_owned().into())
+}
+
+/// The user behind a connection.
+pub(super) async fn user(connection: &Connection, caller: &OwnedUniqueName) -> Result<u32, Refusal> {
+    let bus = DBusProxy::new(connection).await?;
+    let name = BusName::from(caller.as_ref());
+    bus.get_connection_unix_user(name).await.map_err(|e| Refusal::NotYours(format!("the bus does not know you: {e}")))
+}
+
+/// Whether a session is the caller's.
+pub(super) async fn holds(connection: &Connection, session: &OpenSession, caller: &OwnedUniqueName) -> bool {
+    match &session.holder {
+        Holder::Connection(holder) => holder == caller,
+        Holder::User(holder) => user(connection, caller).await.is_ok_and(|user| user == *holder),
+    }
+}
+
+/// Refuses everybody but the holder.
+pub(super) async fn require_holder(
+    connection: &Connection,
+    session: &OpenSession,
+    caller: &OwnedUniqueName,
+) -> Result<(), Refusal> {
+    if holds(connection, session, caller).await {
+        return Ok(());
+    }
+    Err(Refusal::NotYours(match session.holder {
+        Holder::Connection(_) => format!("the session `{}` belongs to another connection", session.path.as_str()),
+        Holder::User(_) => format!("the session `{}` belongs to another user", session.path.as_str()),
+    }))
+}
+
+/// Refuses what was heard from everybody but the configured speech service; without one, from
+/// everybody but the holder.
+pub(super) async fn require_ears(
+    connection: &Connection,
+    session: &OpenSession,
+    caller: &OwnedUniqueName,
+    speech: Option<&str>,
+) -> Result<(), Refusal> {
+    let Some(speech) = speech else { return require_holder(connection, session, caller).await };
+    let refusal = || Refusal::NotYours(format!("what was heard is taken from `{speech}` alone"));
+    let name = BusName::try_from(speech).map_err(|_| refusal())?;
+    let owner = DBusProxy::new(connection).await?.get_name_owner(name).await.map_err(|_| refusal())?;
+    if owner == *caller { Ok(()) } else { Err(refusal()) }
+}

@@ -1,0 +1,147 @@
+//! The service's configuration: one TOML file, every path of it overridable from the command line.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::{Bus, ServiceError};
+use crate::turn;
+
+/// Everything `obligatod` is told.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Compiled policy; the service does not start without one.
+    pub policy: Option<PathBuf>,
+    /// Hard limits of the image; none: no limits beneath the policy.
+    pub limits: Option<PathBuf>,
+    /// How turns are run.
+    pub turn: turn::Config,
+    /// Who drafts.
+    pub student: StudentConfig,
+    /// The car.
+    pub vehicle: VehicleConfig,
+    /// The service itself.
+    pub service: ServiceConfig,
+}
+
+/// Kinds of student.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StudentKind {
+    /// A GGUF model in this process.
+    Llama,
+    /// A file of drafts, for tests.
+    Scripted,
+    /// An OpenAI-compatible server, for a bench.
+    Remote,
+    /// None: assistants bring their own drafts (`Verify`, `Execute`).
+    #[default]
+    None,
+}
+
+/// Who drafts.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StudentConfig {
+    /// Which kind.
+    pub kind: StudentKind,
+    /// The model file of `llama`.
+    pub model: Option<PathBuf>,
+    /// The drafts of `scripted`.
+    pub script: Option<PathBuf>,
+}
+
+/// The car.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VehicleConfig {
+    /// State of the simulated car.
+    pub state: Option<PathBuf>,
+}
+
+/// The service itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServiceConfig {
+    /// The bus it is on.
+    pub bus: Bus,
+    /// Bus name of the speech service. Where one is named, only it may report what was heard.
+    pub speech: Option<String>,
+    /// Sessions that may be open at once.
+    pub max_sessions: usize,
+    /// Sessions that one connection may hold.
+    pub max_sessions_per_client: usize,
+    /// Seconds after which an unused session is closed.
+    pub idle_s: u64,
+    /// Seconds that a running turn may take to end after SIGTERM before it is cancelled.
+    pub drain_s: u64,
+}
+
+impl Default for ServiceConfig {
+    /// A head unit has one or two assistants; 16 sessions leave room for tools. Ten minutes outlast
+    /// a pause in a conversation. 8 s to drain stay inside `TimeoutStopSec=15`.
+    fn default() -> Self {
+        Self { bus: Bus::System, speech: None, max_sessions: 16, max_sessions_per_client: 4, idle_s: 600, drain_s: 8 }
+    }
+}
+
+impl ServiceConfig {
+    /// Time after which an unused session is closed.
+    pub(super) fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_s)
+    }
+
+    /// Time that a running turn may take to end.
+    pub(super) fn drain(&self) -> Duration {
+        Duration::from_secs(self.drain_s)
+    }
+}
+
+impl Config {
+    /// Reads a file. Paths in it are taken relative to its folder.
+    ///
+    /// # Errors
+    /// [`ServiceError`] with the line that is wrong.
+    pub fn read(path: &Path) -> Result<Self, ServiceError> {
+        let error = |source| ServiceError::File { path: path.to_owned(), source };
+        let text = std::fs::read_to_string(path).map_err(error)?;
+        let mut config: Self = toml::from_str(&text)
+            .map_err(|source| ServiceError::Config { path: path.to_owned(), source: Box::new(source) })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let Self { policy, limits, student, vehicle, .. } = &mut config;
+        let paths = [policy, limits, &mut student.model, &mut student.script, &mut vehicle.state];
+        for relative in paths.into_iter().flatten() {
+            *relative = folder.join(&relative);
+        }
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Config, ServiceError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("obligato.toml");
+        std::fs::write(&path, text).unwrap();
+        let mut config = Config::read(&path)?;
+        config.policy = config.policy.map(|p| p.strip_prefix(folder.path()).unwrap().to_owned());
+        Ok(config)
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_file_and_everything_else_has_a_default() {
+        let config = read("policy = \"cabin.obl\"\n[service]\nidle_s = 5\n").unwrap();
+        assert_eq!(config.policy.as_deref(), Some(Path::new("cabin.obl")));
+        assert_eq!(config.service, ServiceConfig { idle_s: 5, ..ServiceConfig::default() });
+    }
+
+    #[test]
+    fn a_misspelt_key_is_refused_by_name() {
+        let error = read("[student]\nkindd = \"llama\"\n").unwrap_err().to_string();
+        assert!(error.contains("kindd"), "{error}");
+    }
+}

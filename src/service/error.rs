@@ -1,0 +1,136 @@
+//! Errors: on the bus, and at the start of the service.
+
+use std::path::PathBuf;
+
+use crate::model::DraftError;
+use crate::policy::{BlobError, HardLimitError};
+
+/// What a client is told when a method does nothing: `org.obligato.Error.*`, each with a sentence.
+#[derive(Debug, Clone, PartialEq, zbus::DBusError)]
+#[zbus(prefix = "org.obligato.Error")]
+pub enum Refusal {
+    /// The bus itself failed.
+    #[zbus(error)]
+    ZBus(zbus::Error),
+    /// The session has a turn running.
+    Busy(String),
+    /// The model is still loading.
+    NotReady(String),
+    /// There is no model.
+    NoModel(String),
+    /// No such session.
+    NoSession(String),
+    /// The session belongs to somebody else.
+    NotYours(String),
+    /// No more sessions are given out.
+    TooMany(String),
+    /// That turn is not running.
+    NoTurn(String),
+    /// The draft cannot be read.
+    BadDraft(String),
+    /// An argument cannot be used.
+    BadArgument(String),
+    /// No such rule.
+    NoRule(String),
+    /// The service is shutting down.
+    Stopping(String),
+    /// The service broke down over this request.
+    Internal(String),
+}
+
+impl Refusal {
+    /// A turn is running in this session.
+    pub(super) fn busy(turn: u32) -> Self {
+        Self::Busy(format!("turn {turn} of this session is still running; wait for its Reply or cancel it"))
+    }
+
+    /// The session is gone.
+    pub(super) fn no_session(path: &str) -> Self {
+        Self::NoSession(format!("there is no session `{path}`; it was closed or has expired, open another one"))
+    }
+
+    /// An argument is too long.
+    pub(super) fn too_long(what: &str, found: usize, limit: usize) -> Self {
+        Self::BadArgument(format!("the {what} takes {found} bytes, more than the {limit} that are accepted"))
+    }
+
+    /// The session's state was lost in a crash of its turn.
+    pub(super) fn broken() -> Self {
+        Self::Internal("a turn of this session broke down, its state cannot be trusted; open another session".into())
+    }
+}
+
+impl From<DraftError> for Refusal {
+    fn from(error: DraftError) -> Self {
+        Self::BadDraft(error.to_string())
+    }
+}
+
+/// Why the service cannot start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// A file cannot be read.
+    #[error("{path}: {source}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The configuration cannot be used.
+    #[error("{path}: the configuration cannot be read: {source}", path = path.display())]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: Box<toml::de::Error>,
+    },
+    /// A setting is missing or is not supported by this build.
+    #[error("{0}")]
+    Setting(String),
+    /// The policy cannot be loaded.
+    #[error("{path}: {source}", path = path.display())]
+    Policy {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: BlobError,
+    },
+    /// The hard limits cannot be used with this policy.
+    #[error("{path}: {source}", path = path.display())]
+    Limits {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: HardLimitError,
+    },
+    /// The vehicle cannot be set up.
+    #[error("{path}: the vehicle cannot be set up: {why}", path = path.display())]
+    Vehicle {
+        /// The file that describes it.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A thread or the runtime cannot be started.
+    #[error("the service cannot start its threads: {0}")]
+    Threads(std::io::Error),
+    /// The bus cannot be reached or refuses the name.
+    #[error("{bus}: {source}; is the bus running, and may this user own `{name}`?", name = super::BUS_NAME)]
+    Bus {
+        /// The bus.
+        bus: String,
+        /// What it says.
+        source: zbus::Error,
+    },
+}
+
+impl ServiceError {
+    /// Exit status of the daemon: 3 when the bus is at fault, else 2.
+    pub fn exit(&self) -> u8 {
+        match self {
+            Self::Bus { .. } | Self::Threads(_) => 3,
+            _ => 2,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What all D-Bus objects of the service share.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use zbus::Connection;
+use zbus::names::OwnedUniqueName;
+use zbus::object_server::SignalEmitter;
+
+use super::Refusal;
+use super::config::Config;
+use super::open::{Holder, OpenSession};
+use super::readiness::Readiness;
+use super::relay::{Ended, relay};
+use super::session::Session;
+use super::sessions::Sessions;
+use super::turns::Turns;
+use super::work::{Job, Task, Work};
+use super::worker::Worker;
+use crate::policy::Policy;
+
+/// Makes the conversation of a new session from its path.
+pub(super) type MakeTurns = Box<dyn Fn(&str) -> Box<dyn Turns> + Send + Sync>;
+
+/// What all D-Bus objects of the service share.
+pub(super) struct Harness {
+    pub(super) config: Config,
+    pub(super) policy: Arc<Policy>,
+    pub(super) sessions: Sessions,
+    pub(super) worker: Worker,
+    pub(super) readiness: Arc<watch::Sender<Readiness>>,
+    /// How many sessions are open, for whoever announces it.
+    pub(super) count: watch::Sender<usize>,
+    pub(super) make_turns: MakeTurns,
+}
+
+impl Harness {
+    /// Opens a session and puts its object on the bus.
+    pub(super) async fn open(
+        self: &Arc<Self>,
+        connection: &Connection,
+        holder: Holder,
+    ) -> Result<Arc<OpenSession>, Refusal> {
+        self.readiness.borrow().accepts_work()?;
+        let session = self.sessions.open(holder, |path| (self.make_turns)(path))?;
+        let object = Session::new(self.clone(), session.clone());
+        if let Err(error) = connection.object_server().at(&*session.path, object).await {
+            self.sessions.remove(&session);
+            return Err(error.into());
+        }
+        self.count.send_replace(self.sessions.count());
+        tracing::info!(session = session.path.as_str(), holder = ?session.holder, "a session was opened");
+        Ok(session)
+    }
+
+    /// Ends a session: what runs in it is stopped, its object goes.
+    pub(super) async fn close(&self, connection: &Connection, session: &OpenSession, why: &str) {
+        session.close();
+        self.sessions.remove(session);
+        // It may be gone already when a client closes a session that is just expiring.
+        let _ = connection.object_server().remove::<Session, _>(&*session.path).await;
+        self.count.send_replace(self.sessions.count());
+        tracing::info!(session = session.path.as_str(), why, "a session was closed");
+    }
+
+    /// Starts a turn of a session. Its signals go to `listener` alone and wait for `after`.
+    pub(super) fn start(
+        self: &Arc<Self>,
+        connection: &Connection,
+        session: &Arc<OpenSession>,
+        listener: OwnedUniqueName,
+        task: Task,
+        after: Option<oneshot::Receiver<()>>,
+    ) -> Result<(u32, oneshot::Receiver<Ended>), Refusal> {
+        match task {
+            Task::Turn(_) => self.readiness.borrow().accepts_turns()?,
+            Task::Draft(_) => self.readiness.borrow().accepts_work()?,
+        }
+        let (tell, told) = mpsc::unbounded_channel();
+        let (turn, cancel) = session.claim(tell.clone())?;
+        let emitter = SignalEmitter::new(connection, session.path.as_ref().to_owned())?
+            .set_destination(zbus::names::BusName::from(listener.into_inner()));
+        let (end, ended) = oneshot::channel();
+        let job = Job { session: session.clone(), turn, cancel, task, told: tell };
+        if !self.worker.give(Work::Job(job)) {
+            session.finish(turn);
+            return Err(Refusal::Internal("the worker has ended; restart the service".into()));
+        }
+        let harness = self.clone();
+        let session = session.clone();
+        tokio::spawn(async move {
+            if let Some(after) = after {
+                // It comes when the sender is dropped.
+                let _ = after.await;
+            }
+            let outcome = relay(&session, turn, &emitter, told).await;
+            if let Ended::Broke(_) = &outcome {
+                harness.close(emitter.connection(), &session, "a turn broke down").await;
+            }
+            // Nobody waits unless the turn was started by `Say` or `Execute`.
+            let _ = end.send(outcome);
+        });
+        Ok((turn, ended))
+    }
+}

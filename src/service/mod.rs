@@ -1,0 +1,47 @@
+//! The service on D-Bus (design §8): one file an interface, the rest is what they share.
+//!
+//! ```text
+//! /org/obligato/Harness1             Manager   opens sessions, says how the service is
+//!                                    Policy    says what the policy says
+//! /org/obligato/Harness1/session/N   Session   one conversation
+//!
+//! Session ─ claim ─▶ Worker (one thread, owns the models) ─ told ─▶ relay ─ signals ─▶ the client
+//! ```
+//!
+//! No method waits for a turn except the two that say so (`Say`, `Execute`), so the service answers
+//! while the model computes.
+
+mod access;
+mod bus;
+mod config;
+mod error;
+mod harness;
+mod heard;
+mod log;
+mod manager;
+mod open;
+mod parts;
+mod policy;
+mod readiness;
+mod relay;
+mod run;
+mod session;
+mod sessions;
+mod supervise;
+mod tidy;
+mod turns;
+mod work;
+mod worker;
+
+pub use bus::{Bus, BusError};
+pub use config::{Config, ServiceConfig, StudentConfig, StudentKind, VehicleConfig};
+pub use error::{Refusal, ServiceError};
+pub use manager::ManagerProxy;
+pub use policy::PolicyProxy;
+pub use run::run;
+pub use session::SessionProxy;
+
+/// Name of the service on the bus.
+pub const BUS_NAME: &str = "org.obligato.Harness1";
+/// Object of the service.
+pub const ROOT_PATH: &str = "/org/obligato/Harness1";

@@ -1,0 +1,175 @@
+//! One open session: whose it is, what runs in it, when it was last used.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedSender;
+use zbus::names::OwnedUniqueName;
+use zbus::wire::OwnedObjectPath;
+
+use super::Refusal;
+use super::turns::Turns;
+use super::work::Told;
+use crate::student::Cancel;
+
+/// Whose a session is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// The connection that opened it; it goes when the connection goes.
+    Connection(OwnedUniqueName),
+    /// Every connection of this user; it goes when it is closed or has been idle for too long.
+    User(u32),
+}
+
+/// One open session.
+pub(super) struct OpenSession {
+    /// Its object.
+    pub(super) path: OwnedObjectPath,
+    /// Whose it is.
+    pub(super) holder: Holder,
+    /// The conversation. Held for the length of a turn, so nothing may wait for it: see [`Self::with_turns`].
+    turns: Mutex<Box<dyn Turns>>,
+    progress: Mutex<Progress>,
+}
+
+/// What can be asked at any time.
+struct Progress {
+    last: u32,
+    running: Option<Running>,
+    question: String,
+    touched: Instant,
+    closed: bool,
+}
+
+struct Running {
+    turn: u32,
+    cancel: Cancel,
+    /// Whether the worker has begun it; before that a cancel ends it at once.
+    begun: bool,
+    told: UnboundedSender<Told>,
+}
+
+impl OpenSession {
+    pub(super) fn new(path: OwnedObjectPath, holder: Holder, turns: Box<dyn Turns>) -> Self {
+        let progress =
+            Progress { last: 0, running: None, question: String::new(), touched: Instant::now(), closed: false };
+        Self { path, holder, turns: Mutex::new(turns), progress: Mutex::new(progress) }
+    }
+
+    /// Claims the session for a turn, which then waits for the worker.
+    pub(super) fn claim(&self, told: UnboundedSender<Told>) -> Result<(u32, Cancel), Refusal> {
+        let mut progress = self.progress();
+        if progress.closed {
+            return Err(Refusal::no_session(self.path.as_str()));
+        }
+        if let Some(running) = &progress.running {
+            return Err(Refusal::busy(running.turn));
+        }
+        progress.last = progress.last.wrapping_add(1);
+        progress.touched = Instant::now();
+        let (turn, cancel) = (progress.last, Cancel::default());
+        progress.running = Some(Running { turn, cancel: cancel.clone(), begun: false, told });
+        Ok((turn, cancel))
+    }
+
+    /// The worker begins a turn; false when it was cancelled while it waited.
+    pub(super) fn begin(&self, turn: u32) -> bool {
+        match &mut self.progress().running {
+            Some(running) if running.turn == turn => {
+                running.begun = true;
+                !running.cancel.is_cancelled()
+            }
+            _ => false,
+        }
+    }
+
+    /// A turn is over: the session is free again.
+    pub(super) fn finish(&self, turn: u32) {
+        let mut progress = self.progress();
+        if progress.running.as_ref().is_some_and(|r| r.turn == turn) {
+            progress.running = None;
+        }
+        progress.touched = Instant::now();
+    }
+
+    /// Stops a turn. One that still waits ends at once, a running one at its next step.
+    pub(super) fn cancel(&self, turn: u32) -> Result<(), Refusal> {
+        match &self.progress().running {
+            Some(running) if running.turn == turn => {
+                stop(running);
+                Ok(())
+            }
+            Some(running) => Err(Refusal::NoTurn(format!("turn {turn} is not running, turn {} is", running.turn))),
+            None => Err(Refusal::NoTurn(format!("turn {turn} is not running, and no other one is"))),
+        }
+    }
+
+    /// Ends the session: what runs is stopped, nothing new begins.
+    pub(super) fn close(&self) {
+        let mut progress = self.progress();
+        progress.closed = true;
+        if let Some(running) = &progress.running {
+            stop(running);
+        }
+    }
+
+    /// Works on the conversation between turns. Never waits: a turn holds the conversation for seconds.
+    pub(super) fn with_turns<R>(&self, work: impl FnOnce(&mut dyn Turns) -> R) -> Result<R, Refusal> {
+        {
+            let mut progress = self.progress();
+            progress.touched = Instant::now();
+            if let Some(running) = &progress.running {
+                return Err(Refusal::busy(running.turn));
+            }
+        }
+        match self.turns.try_lock() {
+            Ok(mut turns) => Ok(work(turns.as_mut())),
+            Err(TryLockError::WouldBlock) => Err(Refusal::busy(self.turn())),
+            Err(TryLockError::Poisoned(_)) => Err(Refusal::broken()),
+        }
+    }
+
+    /// The conversation, for the worker's turn. A conversation that broke down is not used again.
+    pub(super) fn lock_turns(&self) -> Result<MutexGuard<'_, Box<dyn Turns>>, Refusal> {
+        self.turns.lock().map_err(|_| Refusal::broken())
+    }
+
+    /// The number of the latest turn; 0 before the first.
+    pub(super) fn turn(&self) -> u32 {
+        self.progress().last
+    }
+
+    /// Whether a turn is waiting or running.
+    pub(super) fn busy(&self) -> bool {
+        self.progress().running.is_some()
+    }
+
+    /// The question that waits for the driver's answer; empty when none does.
+    pub(super) fn question(&self) -> String {
+        self.progress().question.clone()
+    }
+
+    /// Sets it.
+    pub(super) fn set_question(&self, question: &str) {
+        self.progress().question = question.to_owned();
+    }
+
+    /// How long it has not been used; none while it is busy.
+    pub(super) fn idle(&self) -> Option<Duration> {
+        let progress = self.progress();
+        progress.running.is_none().then(|| progress.touched.elapsed())
+    }
+
+    /// Every change of [`Progress`] is whole, so a panic elsewhere leaves nothing half done in it.
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn stop(running: &Running) {
+    running.cancel.cancel();
+    if !running.begun {
+        // Nobody listens any more only when the turn is over already.
+        let _ = running.told.send(Told::cancelled());
+    }
+}

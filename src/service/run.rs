@@ -1,0 +1,126 @@
+//! From a configuration to a running service, and to its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sd_notify::NotifyState;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use zbus::Connection;
+
+use super::config::Config;
+use super::harness::{Harness, MakeTurns};
+use super::manager::{Manager, announce};
+use super::policy::PolicyObject;
+use super::readiness::Readiness;
+use super::sessions::Sessions;
+use super::supervise::{Signals, feed_watchdog, notify};
+use super::tidy::{expire, follow_clients};
+use super::work::Work;
+use super::worker::{Load, Worker};
+use super::{BUS_NAME, ROOT_PATH, ServiceError, log, parts};
+use crate::policy::Policy;
+
+/// Threads of the runtime: one may wait for the bus while the other answers. Turns have their own.
+const THREADS: usize = 2;
+
+/// Runs the service until it is told to stop.
+///
+/// # Errors
+/// [`ServiceError`] when it cannot start.
+pub fn run(config: Config) -> Result<(), ServiceError> {
+    log::start();
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .thread_name("bus")
+        .enable_all()
+        .build()
+        .map_err(ServiceError::Threads)?;
+    let parts = parts::load(&config)?;
+    runtime.block_on(serve(config, parts, Handle::current))
+}
+
+/// What a configuration names, loaded.
+pub(super) struct Parts {
+    /// The policy.
+    pub(super) policy: Arc<Policy>,
+    /// Makes the conversation of a new session.
+    pub(super) make_turns: MakeTurns,
+    /// Loads the models; none: there will be no model.
+    pub(super) load: Option<Load>,
+}
+
+async fn serve(config: Config, parts: Parts, runtime: impl Fn() -> Handle) -> Result<(), ServiceError> {
+    let mut signals = Signals::listen()?;
+    let readiness = match &parts.load {
+        Some(_) => Readiness::Starting,
+        None => Readiness::NoModel { reason: "no student is configured".to_owned() },
+    };
+    let readiness = Arc::new(watch::Sender::new(readiness));
+    let (worker, thread) = Worker::start(parts.load, runtime(), readiness.clone())?;
+    let harness = Arc::new(Harness {
+        sessions: Sessions::new(&config.service),
+        policy: parts.policy,
+        worker,
+        readiness,
+        count: watch::Sender::new(0),
+        make_turns: parts.make_turns,
+        config,
+    });
+    let connection = connect(&harness).await?;
+    let longest = harness.config.turn.budget.wall() * 2 + Duration::from_secs(30);
+    tokio::spawn(announce(harness.clone(), connection.clone()));
+    tokio::spawn(follow_clients(harness.clone(), connection.clone()));
+    tokio::spawn(expire(harness.clone(), connection.clone()));
+    tokio::spawn(feed_watchdog(harness.worker.clone(), longest));
+    notify(&[NotifyState::Ready]);
+    let policy = &harness.policy;
+    tracing::info!(bus = %harness.config.service.bus, policy = policy.id, hash = %policy.hash, "serving");
+
+    let why = tokio::select! {
+        signal = signals.next() => signal,
+        () = connection.closed() => "the bus closed the connection",
+    };
+    tracing::info!(why, "stopping");
+    notify(&[NotifyState::Stopping]);
+    tokio::select! {
+        () = drain(&harness) => {}
+        signal = signals.next() => tracing::warn!(signal, "stopping at once"),
+    }
+    harness.worker.give(Work::Stop);
+    if connection.release_name(BUS_NAME).await.is_err() {
+        tracing::debug!("the bus is gone already");
+    }
+    // A worker that is stuck in a call dies with the process.
+    if harness.worker.running_for().is_none() && thread.join().is_err() {
+        tracing::error!("the worker broke down");
+    }
+    Ok(())
+}
+
+/// Connects and serves; the name is taken last, so that whoever sees it finds everything in place.
+async fn connect(harness: &Arc<Harness>) -> Result<Connection, ServiceError> {
+    let bus = &harness.config.service.bus;
+    let error = |source| ServiceError::Bus { bus: bus.to_string(), source };
+    bus.builder()
+        .serve_at(ROOT_PATH, Manager::new(harness.clone()))
+        .serve_at(ROOT_PATH, PolicyObject::new(harness.clone()))
+        .name(BUS_NAME)
+        .build()
+        .await
+        .map_err(error)
+}
+
+/// Lets the running turn end, then cancels what is left. Nothing new begins meanwhile.
+async fn drain(harness: &Harness) {
+    harness.readiness.send_replace(Readiness::Stopping);
+    let limit = harness.config.service.drain();
+    if timeout(limit, harness.worker.idle()).await.is_err() {
+        tracing::warn!(seconds = limit.as_secs(), "a turn is still running and is cancelled");
+    }
+    harness.sessions.all().iter().for_each(|session| session.close());
+    if timeout(Duration::from_secs(2), harness.worker.idle()).await.is_err() {
+        tracing::error!("a turn does not stop; leaving without it");
+    }
+}

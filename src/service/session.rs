@@ -1,0 +1,254 @@
+//! `org.obligato.Harness1.Session`: one conversation.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use zbus::Connection;
+use zbus::Variant;
+use zbus::message::Header;
+use zbus::object_server::{ResponseDispatchNotifier, SignalEmitter};
+
+use super::Refusal;
+use super::access::{caller, holds, require_ears, require_holder};
+use super::harness::Harness;
+use super::heard::{heard, words};
+use super::open::OpenSession;
+use super::relay::Ended;
+use super::work::Task;
+use crate::model::{Draft, Limits};
+use crate::turn::Heard;
+
+/// Largest draft as JSON text: what the caps of a draft add up to, twice over for escapes.
+const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
+
+/// One conversation on the bus.
+pub(super) struct Session {
+    harness: Arc<Harness>,
+    session: Arc<OpenSession>,
+}
+
+impl Session {
+    pub(super) fn new(harness: Arc<Harness>, session: Arc<OpenSession>) -> Self {
+        Self { harness, session }
+    }
+
+    async fn require_holder(&self, connection: &Connection, header: &Header<'_>) -> Result<(), Refusal> {
+        require_holder(connection, &self.session, &caller(header)?).await
+    }
+}
+
+fn draft(text: &str) -> Result<Draft, Refusal> {
+    if text.len() > MAX_DRAFT_BYTES {
+        return Err(Refusal::too_long("draft", text.len(), MAX_DRAFT_BYTES));
+    }
+    Ok(Draft::from_bytes(text.as_bytes(), &Limits::default())?)
+}
+
+/// One conversation with the driver.
+///
+/// The session belongs to whoever opened it. The signals of a turn and the changes of properties go
+/// to the connection that started the turn, and to nobody else. One turn runs at a time.
+#[zbus::interface(
+    name = "org.obligato.Harness1.Session",
+    proxy(default_service = "org.obligato.Harness1", visibility = "pub")
+)]
+impl Session {
+    /// Starts a turn: the driver said this. Returns the turn's number at once; `Progress`,
+    /// `Question` and `Outcome` tell how it goes, and one `Reply` ends it.
+    ///
+    /// Errors: Busy, NotReady, NoModel, BadArgument, NotYours, Stopping.
+    #[zbus(out_args("turn"))]
+    async fn start(
+        &self,
+        utterance: &str,
+        #[zbus(connection)] connection: &Connection,
+        #[zbus(header)] header: Header<'_>,
+    ) -> Result<ResponseDispatchNotifier<u32>, Refusal> {
+        self.require_holder(connection, &header).await?;
+        let task = Task::Turn(Heard::text(words(utterance)?));
+        // The signals wait until the caller was sent the number that they carry.
+        let (open, gate) = oneshot::channel();
+        let (turn, _) = self.harness.start(connection, &self.session, caller(&header)?, task, Some(gate))?;
+        let (response, sent) = ResponseDispatchNotifier::new(turn);
+        tokio::spawn(async move {
+            sent.await;
+            drop(open);
+        });
+        Ok(response)
+    }
+
+    /// Starts a turn and waits for its end. `done` is `replied`, `asked`, `refused` or `cancelled`,
+    /// `text` what was said last. A turn may take as long as its budget allows: call without a timeout.
+    ///
+    /// Errors: as of `Start`, and Internal.
+    #[zbus(out_args("done", "text"))]
+    async fn say(
+        &self,
+        utterance: &str,
+        #[zbus(connection)] connection: &Connection,
+        #[zbus(header)] header: Header<'_>,
+    ) -> Result<(String, String), Refusal> {
+        self.require_holder(connection, &header).await?;
+        let task = Task::Turn(Heard::text(words(utterance)?));
+        let (_, ended) = self.harness.start(connection, &self.session, caller(&header)?, task, None)?;
+        match ended.await {
+            Ok(Ended::Replied(report)) => Ok((report.done.as_str().to_owned(), report.text)),
+            Ok(Ended::Broke(why)) => Err(Refusal::Internal(why)),
+            Ok(Ended::Judged(_)) | Err(_) => Err(Refusal::broken()),
+        }
+    }
+
+    /// Stops a turn. It ends with a `Reply` whose `done` is `cancelled`; what was carried out before
+    /// stays so.
+    ///
+    /// Errors: NoTurn, NotYours.
+    async fn cancel(
+        &self,
+        turn: u32,
+        #[zbus(connection)] connection: &Connection,
+        #[zbus(header)] header: Header<'_>,
+    ) -> Result<(), Refusal> {
+        self.require_holder(connection, &header).await?;
+        self.session.cancel(turn)
+    }
+
+    /// The driver said this; for assistants with their own model. Options: `language` (s, ISO 639-1),
+    /// `zone` (s), `confidence` (d, 0 to 1). Where a speech service is configured, only it may call this.
+    ///
+    /// Errors: Busy, BadArgument, NotYours.
+    async fn heard(
+        &self,
+        text: &str,
+        options: HashMap<&str, Variant<'_>>,
+        #[zbus(connection)] connection: &Connection,
+        #[zbus(header)] header: Header<'_>,
+    ) -> Result<(), Refusal> {
+        let speech = self.harness.config.service.speech.as_deref();
+        require_ears(connection, &self.session, &caller(&header)?, speech).await?;
+        let heard = heard(text, &options)?;
+        self.session.with_turns(|turns| turns.heard(&heard))
+    }
+
+    /// The assistant said this to the driver; for assistants with their own model.
+    ///
+    /// Errors: Busy, BadArgument, NotYours.
+    async fn spoken(
+        &self,
+        text: &str,
+        #[zbus(connection)] connection: &Connection,
+        #[zbus(header)] header: Header<'_>,
+    ) -> Result<(), Refusal> {
+        self.require_holder(connection, &header).await?;
+        let limit = Limits::default().reply_bytes;
+        if text.len() > limit {
+            return Err(Refusal::too_long("text", text.len(), limit));
+        }
+        self.session.with_turns(|turns| turns.spoken(text))
+    }
+
+    /// Judges a draft (an OpenAI assistant message) and changes nothing. The answer is the JSON that
+    /// `obligato verify --json` prints.
+    ///
+    /// Errors: Busy, BadDraft, BadArgument, NotYours.
+    #[zbus(out_args("report"))]
+    async fn verify(
+        &self,
+        draft: &str,
+        #[zbus(connection)] connection: &Connection,
+        #[zbus(header)] header: Header<'_>,
+    ) -> Result<String, Refusal> {
+        self.require_holder(connection, &header).await?;
+        let draft = self::draft(draft)?;
+        let report = self.session.with_turns(|turns| turns.verify(&draft))?;
+        serde_json::to_string(&report).map_err(|e| Refusal::Internal(e.to_string()))
+    }
+
+    /// Judges a draft and carries it out only if it is cleared. The answer is the JSON of `Verify`
+    /// with `executed`, the calls that were carried out and what became of each.
+    ///
+    /// Errors: Busy, BadDraft, BadArgument, NotYours, Stopping, Internal.
+    #[zbus(out_args("report"))]
+    async fn execute(
+        &self,
+        draft: &str,
+        #[zbus(connection)] connection: &Connection,
+        #[zbus(header)] header: Header<'_>,
+    ) -> Result<String, Refusal> {
+        self.require_holder(connection, &header).await?;
+        let task = Task::Draft(self::draft(draft)?);
+        let (_, ended) = self.harness.start(connection, &self.session, caller(&header)?, task, None)?;
+        match ended.await {
+            Ok(Ended::Judged(report)) => serde_json::to_string(&report).map_err(|e| Refusal::Internal(e.to_string())),
+            Ok(Ended::Broke(why)) => Err(Refusal::Internal(why)),
+            // A draft that was cancelled while it waited.
+            Ok(Ended::Replied(_)) => Err(Refusal::NoTurn("the draft was cancelled before it was looked at".into())),
+            Err(_) => Err(Refusal::broken()),
+        }
+    }
+
+    /// Ends the session. A running turn is cancelled.
+    ///
+    /// Errors: NotYours.
+    async fn close(
+        &self,
+        #[zbus(connection)] connection: &Connection,
+        #[zbus(header)] header: Header<'_>,
+    ) -> Result<(), Refusal> {
+        self.require_holder(connection, &header).await?;
+        self.harness.close(connection, &self.session, "its holder closed it").await;
+        Ok(())
+    }
+
+    /// One step of a turn. `event` is `asks`, `answered`, `drafted`, `judged`, `executed`, `question`,
+    /// `reply`, `fault` or `finished`; `json` has its fields.
+    #[zbus(signal)]
+    async fn progress(emitter: &SignalEmitter<'_>, turn: u32, event: &str, json: &str) -> zbus::Result<()>;
+
+    /// The driver is asked. `bound` is the JSON list of the calls that a yes covers.
+    #[zbus(signal)]
+    async fn question(emitter: &SignalEmitter<'_>, turn: u32, question: &str, bound: &str) -> zbus::Result<()>;
+
+    /// A call was carried out. `outcome` is `done`, `failed` or `unknown`, `detail` what was read back
+    /// or why it failed.
+    #[zbus(signal)]
+    async fn outcome(
+        emitter: &SignalEmitter<'_>,
+        turn: u32,
+        call: &str,
+        outcome: &str,
+        detail: &str,
+    ) -> zbus::Result<()>;
+
+    /// The turn is over. `done` is `replied`, `asked`, `refused`, `cancelled` or `broken` (the session
+    /// is closed then), `text` what was said last.
+    #[zbus(signal)]
+    async fn reply(emitter: &SignalEmitter<'_>, turn: u32, done: &str, text: &str) -> zbus::Result<()>;
+
+    /// The number of the latest turn; 0 before the first.
+    #[zbus(property)]
+    async fn turn(&self) -> u32 {
+        self.session.turn()
+    }
+
+    /// Whether a turn is waiting or running.
+    #[zbus(property)]
+    async fn busy(&self) -> bool {
+        self.session.busy()
+    }
+
+    /// The question that waits for the driver's answer; empty when none does, and for everybody but
+    /// the holder of the session.
+    #[zbus(property)]
+    async fn pending(
+        &self,
+        #[zbus(connection)] connection: &Connection,
+        #[zbus(header)] header: Option<Header<'_>>,
+    ) -> String {
+        let caller = header.as_ref().and_then(|h| caller(h).ok());
+        match caller {
+            Some(caller) if holds(connection, &self.session, &caller).await => self.session.question(),
+            _ => String::new(),
+        }
+    }
+}
