@@ -1,1 +1,81 @@
-fn main() {}
+//! The service of Obligato: arguments, then one call.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use obligato::service::{Bus, Config, ServiceError, StudentKind, run};
+
+/// Serves `org.obligato.Harness1` on D-Bus: drafts, verifies, asks, executes only verified calls.
+#[derive(Debug, Parser)]
+#[command(name = "obligatod", version)]
+struct Args {
+    /// Configuration (TOML); what follows overrides it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Compiled policy
+    #[arg(long, value_name = "X.obl")]
+    policy: Option<PathBuf>,
+    /// Hard limits of the image (TOML)
+    #[arg(long, value_name = "FILE")]
+    limits: Option<PathBuf>,
+    /// Who drafts
+    #[arg(long, value_enum)]
+    student: Option<Student>,
+    /// The model: a GGUF file for `llama`, a name for `remote`
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Drafts for `scripted`
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// State of the simulated car (TOML)
+    #[arg(long, value_name = "FILE")]
+    vehicle_state: Option<PathBuf>,
+    /// `system`, `session` or a D-Bus address
+    #[arg(long)]
+    bus: Option<Bus>,
+}
+
+/// Kinds of student.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Student {
+    /// A GGUF model in this process
+    Llama,
+    /// A file of drafts, for tests
+    Scripted,
+    /// An OpenAI-compatible server, for a bench
+    Remote,
+    /// None: assistants bring their own drafts
+    None,
+}
+
+impl Args {
+    fn config(self) -> Result<Config, ServiceError> {
+        let mut config = self.config.as_deref().map_or_else(|| Ok(Config::default()), Config::read)?;
+        if let Some(student) = self.student {
+            config.student.kind = match student {
+                Student::Llama => StudentKind::Llama,
+                Student::Scripted => StudentKind::Scripted,
+                Student::Remote => StudentKind::Remote,
+                Student::None => StudentKind::None,
+            };
+        }
+        config.policy = self.policy.or(config.policy);
+        config.limits = self.limits.or(config.limits);
+        config.student.script = self.script.or(config.student.script);
+        config.student.model = self.model.map(PathBuf::from).or(config.student.model);
+        config.vehicle.state = self.vehicle_state.or(config.vehicle.state);
+        config.service.bus = self.bus.unwrap_or(config.service.bus);
+        Ok(config)
+    }
+}
+
+fn main() -> ExitCode {
+    match Args::parse().config().and_then(run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("obligatod: {error}");
+            ExitCode::from(error.exit())
+        }
+    }
+}

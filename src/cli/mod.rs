@@ -3,11 +3,15 @@
 //! Exit codes: 0 done; 1 the answer is no (a draft that is not cleared, a test that fails);
 //! 2 the input is wrong; 3 a peer (service, model, vehicle) cannot be reached.
 
+mod chat;
+mod client;
 #[cfg(feature = "compile")]
 mod compile;
 mod explain;
 mod load;
 mod replay;
+mod say;
+mod show;
 mod verify;
 
 use std::process::ExitCode;
@@ -29,6 +33,8 @@ enum Command {
     Verify(verify::Args),
     Replay(replay::Args),
     Explain(explain::Args),
+    Say(say::Args),
+    Chat(chat::Args),
 }
 
 /// What a subcommand ends with.
@@ -59,6 +65,8 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => verify::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Say(args) => say::run(&args),
+        Command::Chat(args) => chat::run(&args),
     };
     outcome
         .unwrap_or_else(|error| {
@@ -114,10 +122,38 @@ pub enum CliError {
     /// Nothing has this name.
     #[error("{0}")]
     Unknown(String),
+    /// Standard input or output is gone.
+    #[error("standard {stream}: {source}")]
+    Stream {
+        /// Which.
+        stream: &'static str,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The service, or the way to it, does not answer or says no.
+    #[error("{0}")]
+    Peer(String),
 }
 
 impl CliError {
     fn exit(&self) -> Exit {
-        Exit::Input
+        match self {
+            Self::Peer(_) => Exit::Peer,
+            _ => Exit::Input,
+        }
     }
+
+    fn output(source: std::io::Error) -> Self {
+        Self::Stream { stream: "output", source }
+    }
+
+    fn input(source: std::io::Error) -> Self {
+        Self::Stream { stream: "input", source }
+    }
+}
+
+/// Runs what talks to the bus.
+fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|e| CliError::Peer(format!("the client cannot start: {e}")))?.block_on(work)
 }

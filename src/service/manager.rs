@@ -85,14 +85,14 @@ impl Manager {
 
     /// Version of the service.
     #[zbus(property(emits_changed_signal = "const"))]
-    async fn version(&self) -> &str {
-        env!("CARGO_PKG_VERSION")
+    async fn version(&self) -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
     }
 
     /// Name of the policy set.
     #[zbus(property)]
-    async fn policy_id(&self) -> &str {
-        &self.harness.policy.id
+    async fn policy_id(&self) -> String {
+        self.harness.policy.id.clone()
     }
 
     /// SHA-256 of the policy, in hexadecimal digits.
@@ -116,8 +116,8 @@ impl Manager {
     /// `starting` while the model loads, `ready`, `no-model` (`StateReason` says why; drafts of
     /// others are still judged) or `stopping`.
     #[zbus(property)]
-    async fn state(&self) -> &str {
-        self.harness.readiness.borrow().as_str()
+    async fn state(&self) -> String {
+        self.harness.readiness.borrow().as_str().to_owned()
     }
 
     /// Why there is no model; empty otherwise.

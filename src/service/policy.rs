@@ -47,8 +47,8 @@ impl PolicyObject {
 
     /// Name of the policy set.
     #[zbus(property)]
-    async fn id(&self) -> &str {
-        &self.harness.policy.id
+    async fn id(&self) -> String {
+        self.harness.policy.id.clone()
     }
 
     /// SHA-256 of the policy, in hexadecimal digits.
