@@ -1,0 +1,41 @@
+# `make help` says what there is.
+SHELL := /bin/bash
+SCORE := ../shared/score
+CARBENCH := ../shared/carbench
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test lint bench score policies
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Talk with the simulated car: typed on a terminal, or one sentence a line (make demo < file)
+	@cross/demo
+
+build: ## Both binaries, optimised
+	cargo build --release --all-features --bins
+
+test: ## Every test
+	cargo test --all-features
+
+lint: ## Formatting, clippy and documentation, warnings are errors
+	cargo fmt --check
+	cargo clippy --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --all-features --no-deps --quiet
+
+bench: ## Criterion benchmarks of verify
+	cargo bench --all-features
+
+policies: ## Compile the policy sets to the blobs that are checked in
+	cargo run --quiet --all-features --bin obligato -- compile policies/cabin -o policies/cabin/cabin.obl
+
+score: ## Score verify and replay on the shared recordings, where they are present
+ifeq ($(wildcard $(SCORE)),)
+	@echo 'score: $(SCORE) is not here; nothing to score'
+else
+	cargo build --quiet --release --no-default-features --features compile --bin obligato
+	target/release/obligato compile policies/car-bench --policy $(CARBENCH)/policy.md --tools $(CARBENCH)/tools.json \
+	    -o target/car-bench.obl
+	python3 $(SCORE)/situations.py target/release/obligato target/car-bench.obl
+	python3 $(SCORE)/replay_score.py target/release/obligato target/car-bench.obl $(CARBENCH)/trajectories_*.jsonl.gz
+endif
