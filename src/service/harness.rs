@@ -14,13 +14,13 @@ use super::readiness::Readiness;
 use super::relay::{Ended, relay};
 use super::session::Session;
 use super::sessions::Sessions;
-use super::turns::Turns;
 use super::work::{Job, Task, Work};
 use super::worker::Worker;
 use crate::policy::Policy;
+use crate::turn;
 
 /// Makes the conversation of a new session from its path.
-pub(super) type MakeTurns = Box<dyn Fn(&str) -> Box<dyn Turns> + Send + Sync>;
+pub(super) type MakeSession = Box<dyn Fn(&str) -> turn::Session + Send + Sync>;
 
 /// What all D-Bus objects of the service share.
 pub(super) struct Harness {
@@ -31,7 +31,7 @@ pub(super) struct Harness {
     pub(super) readiness: Arc<watch::Sender<Readiness>>,
     /// How many sessions are open, for whoever announces it.
     pub(super) count: watch::Sender<usize>,
-    pub(super) make_turns: MakeTurns,
+    pub(super) make_session: MakeSession,
 }
 
 impl Harness {
@@ -42,7 +42,7 @@ impl Harness {
         holder: Holder,
     ) -> Result<Arc<OpenSession>, Refusal> {
         self.readiness.borrow().accepts_work()?;
-        let session = self.sessions.open(holder, |path| (self.make_turns)(path))?;
+        let session = self.sessions.open(holder, |path| (self.make_session)(path))?;
         let object = Session::new(self.clone(), session.clone());
         if let Err(error) = connection.object_server().at(&*session.path, object).await {
             self.sessions.remove(&session);

@@ -13,6 +13,7 @@
 
 mod access;
 mod bus;
+mod car;
 mod config;
 mod error;
 mod harness;
@@ -27,9 +28,9 @@ mod relay;
 mod run;
 mod session;
 mod sessions;
+mod students;
 mod supervise;
 mod tidy;
-mod turns;
 mod work;
 mod worker;
 

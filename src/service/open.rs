@@ -8,9 +8,9 @@ use zbus::names::OwnedUniqueName;
 use zbus::wire::OwnedObjectPath;
 
 use super::Refusal;
-use super::turns::Turns;
 use super::work::Told;
 use crate::student::Cancel;
+use crate::turn::Session;
 
 /// Whose a session is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +27,8 @@ pub(super) struct OpenSession {
     pub(super) path: OwnedObjectPath,
     /// Whose it is.
     pub(super) holder: Holder,
-    /// The conversation. Held for the length of a turn, so nothing may wait for it: see [`Self::with_turns`].
-    turns: Mutex<Box<dyn Turns>>,
+    /// The conversation. Held for the length of a turn, so nothing may wait for it: see [`Self::between_turns`].
+    conversation: Mutex<Session>,
     progress: Mutex<Progress>,
 }
 
@@ -50,10 +50,10 @@ struct Running {
 }
 
 impl OpenSession {
-    pub(super) fn new(path: OwnedObjectPath, holder: Holder, turns: Box<dyn Turns>) -> Self {
+    pub(super) fn new(path: OwnedObjectPath, holder: Holder, conversation: Session) -> Self {
         let progress =
             Progress { last: 0, running: None, question: String::new(), touched: Instant::now(), closed: false };
-        Self { path, holder, turns: Mutex::new(turns), progress: Mutex::new(progress) }
+        Self { path, holder, conversation: Mutex::new(conversation), progress: Mutex::new(progress) }
     }
 
     /// Claims the session for a turn, which then waits for the worker.
@@ -114,7 +114,7 @@ impl OpenSession {
     }
 
     /// Works on the conversation between turns. Never waits: a turn holds the conversation for seconds.
-    pub(super) fn with_turns<R>(&self, work: impl FnOnce(&mut dyn Turns) -> R) -> Result<R, Refusal> {
+    pub(super) fn between_turns<R>(&self, work: impl FnOnce(&mut Session) -> R) -> Result<R, Refusal> {
         {
             let mut progress = self.progress();
             progress.touched = Instant::now();
@@ -122,16 +122,16 @@ impl OpenSession {
                 return Err(Refusal::busy(running.turn));
             }
         }
-        match self.turns.try_lock() {
-            Ok(mut turns) => Ok(work(turns.as_mut())),
+        match self.conversation.try_lock() {
+            Ok(mut conversation) => Ok(work(&mut conversation)),
             Err(TryLockError::WouldBlock) => Err(Refusal::busy(self.turn())),
             Err(TryLockError::Poisoned(_)) => Err(Refusal::broken()),
         }
     }
 
     /// The conversation, for the worker's turn. A conversation that broke down is not used again.
-    pub(super) fn lock_turns(&self) -> Result<MutexGuard<'_, Box<dyn Turns>>, Refusal> {
-        self.turns.lock().map_err(|_| Refusal::broken())
+    pub(super) fn conversation(&self) -> Result<MutexGuard<'_, Session>, Refusal> {
+        self.conversation.lock().map_err(|_| Refusal::broken())
     }
 
     /// The number of the latest turn; 0 before the first.

@@ -1,17 +1,67 @@
 //! What a configuration names, loaded.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::ServiceError;
-use super::config::Config;
+use super::car::Car;
+use super::config::{Config, VehicleConfig};
 use super::run::Parts;
+use super::students;
 use crate::policy::{HardLimits, Policy};
+use crate::state::SystemClock;
+use crate::turn::Session;
+use crate::vehicle::{Scenario, Sim};
+use crate::verify::SessionId;
 
-/// Loads everything but the model, which takes seconds and is loaded by the worker's side.
+/// Loads everything but the model, which takes seconds and has a thread of its own.
 pub(super) fn load(config: &Config) -> Result<Parts, ServiceError> {
-    todo!()
+    let policy = Arc::new(policy(config)?);
+    let limits = Arc::new(limits(config, &policy)?);
+    let (sim, situation) = simulated(&config.vehicle, &policy)?;
+    let car = Car::new(Arc::new(sim));
+    let (turn, under) = (config.turn.clone(), policy.clone());
+    let make_session = Box::new(move |path: &str| {
+        let id = SessionId::from(path);
+        let mut session = Session::new(id, under.clone(), limits.clone(), turn.clone(), car.seat(under.clone()));
+        session.set_system(&situation);
+        session
+    });
+    Ok(Parts { policy, make_session, load: students::loader(&config.student)? })
+}
+
+fn policy(config: &Config) -> Result<Policy, ServiceError> {
+    let path = config.policy.as_deref().ok_or_else(|| {
+        ServiceError::Setting("no policy is configured; name one with --policy or `policy = …`".to_owned())
+    })?;
+    Policy::from_blob(&read(path)?).map_err(|source| ServiceError::Policy { path: path.to_owned(), source })
+}
+
+/// The limits of the image; a policy that does not declare what they read is refused (design §6).
+fn limits(config: &Config, policy: &Policy) -> Result<HardLimits, ServiceError> {
+    let Some(path) = &config.limits else { return Ok(HardLimits::default()) };
+    let error = |source| ServiceError::Limits { path: path.clone(), source };
+    let limits = HardLimits::parse(&text(path)?).map_err(error)?;
+    limits.fit(&policy.model).map_err(error)?;
+    Ok(limits)
+}
+
+/// The simulated car, and the place and time that it starts with.
+fn simulated(config: &VehicleConfig, policy: &Policy) -> Result<(Sim, String), ServiceError> {
+    let scenario = match &config.state {
+        None => Scenario::default(),
+        Some(path) => Scenario::parse(&text(path)?, &policy.inventory, &policy.model)
+            .map_err(|e| ServiceError::Vehicle { path: path.clone(), why: e.to_string() })?,
+    };
+    let situation = scenario.situation();
+    let sim = Sim::new(policy.inventory.clone(), policy.model.clone(), scenario, Arc::new(SystemClock));
+    Ok((sim, situation))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, ServiceError> {
     std::fs::read(path).map_err(|source| ServiceError::File { path: path.to_owned(), source })
+}
+
+fn text(path: &Path) -> Result<String, ServiceError> {
+    std::fs::read_to_string(path).map_err(|source| ServiceError::File { path: path.to_owned(), source })
 }

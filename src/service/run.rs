@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use zbus::Connection;
 
 use super::config::Config;
-use super::harness::{Harness, MakeTurns};
+use super::harness::{Harness, MakeSession};
 use super::manager::{Manager, announce};
 use super::policy::PolicyObject;
 use super::readiness::Readiness;
@@ -46,7 +46,7 @@ pub(super) struct Parts {
     /// The policy.
     pub(super) policy: Arc<Policy>,
     /// Makes the conversation of a new session.
-    pub(super) make_turns: MakeTurns,
+    pub(super) make_session: MakeSession,
     /// Loads the models; none: there will be no model.
     pub(super) load: Option<Load>,
 }
@@ -65,7 +65,7 @@ async fn serve(config: Config, parts: Parts, runtime: impl Fn() -> Handle) -> Re
         worker,
         readiness,
         count: watch::Sender::new(0),
-        make_turns: parts.make_turns,
+        make_session: parts.make_session,
         config,
     });
     let connection = connect(&harness).await?;

@@ -127,7 +127,7 @@ impl Session {
         let speech = self.harness.config.service.speech.as_deref();
         require_ears(connection, &self.session, &caller(&header)?, speech).await?;
         let heard = heard(text, &options)?;
-        self.session.with_turns(|turns| turns.heard(&heard))
+        self.session.between_turns(|conversation| conversation.heard(&heard))
     }
 
     /// The assistant said this to the driver; for assistants with their own model.
@@ -144,7 +144,7 @@ impl Session {
         if text.len() > limit {
             return Err(Refusal::too_long("text", text.len(), limit));
         }
-        self.session.with_turns(|turns| turns.spoken(text))
+        self.session.between_turns(|conversation| conversation.spoken(text))
     }
 
     /// Judges a draft (an OpenAI assistant message) and changes nothing. The answer is the JSON that
@@ -160,7 +160,7 @@ impl Session {
     ) -> Result<String, Refusal> {
         self.require_holder(connection, &header).await?;
         let draft = self::draft(draft)?;
-        let report = self.session.with_turns(|turns| turns.verify(&draft))?;
+        let report = self.session.between_turns(|conversation| conversation.verify(&draft))?;
         serde_json::to_string(&report).map_err(|e| Refusal::Internal(e.to_string()))
     }
 

@@ -9,8 +9,8 @@ use zbus::wire::OwnedObjectPath;
 
 use super::config::ServiceConfig;
 use super::open::{Holder, OpenSession};
-use super::turns::Turns;
 use super::{ROOT_PATH, Refusal};
+use crate::turn::Session;
 
 /// All open sessions.
 pub(super) struct Sessions {
@@ -35,7 +35,7 @@ impl Sessions {
     pub(super) fn open(
         &self,
         holder: Holder,
-        make: impl FnOnce(&str) -> Box<dyn Turns>,
+        make: impl FnOnce(&str) -> Session,
     ) -> Result<Arc<OpenSession>, Refusal> {
         let mut table = self.table();
         if table.open.len() >= self.most {
@@ -54,8 +54,8 @@ impl Sessions {
         let number = table.last;
         let path = OwnedObjectPath::try_from(format!("{ROOT_PATH}/session/{number}"))
             .map_err(|e| Refusal::Internal(e.to_string()))?;
-        let turns = make(path.as_str());
-        let session = Arc::new(OpenSession::new(path, holder, turns));
+        let conversation = make(path.as_str());
+        let session = Arc::new(OpenSession::new(path, holder, conversation));
         table.open.insert(number, session.clone());
         Ok(session)
     }

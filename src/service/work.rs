@@ -6,10 +6,9 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::open::OpenSession;
-use super::turns::Models;
 use crate::model::{Draft, VerdictReport};
 use crate::student::{Cancel, StudentError};
-use crate::turn::{Done, Event, Heard, TurnReport};
+use crate::turn::{Done, Event, Heard, Models, TurnReport};
 
 /// One thing for the worker to do.
 pub(super) enum Work {

@@ -12,6 +12,7 @@ mod budget;
 mod carry;
 mod config;
 mod event;
+mod foreign;
 mod ledger;
 mod propose;
 mod run;

@@ -14,7 +14,7 @@ use crate::student::{Cancel, StudentError};
 use crate::verify::{Checked, Cleared, Step, Valve, Verdict, report};
 
 /// Most reads that are gathered for one draft before it counts as undecidable.
-const GATHERS: u32 = 6;
+pub(super) const GATHERS: u32 = 6;
 
 /// How a turn ends before its normal end.
 pub(super) enum End {
@@ -214,7 +214,7 @@ impl<'a> Run<'a> {
         checked
     }
 
-    fn ask(&mut self, question: String, bound: Vec<ToolCall>) -> End {
+    pub(super) fn ask(&mut self, question: String, bound: Vec<ToolCall>) -> End {
         let bound_calls: Vec<ReportedCall> = bound.iter().map(ReportedCall::from).collect();
         self.session.pending = Some(Pending {
             question: question.clone(),
@@ -261,7 +261,7 @@ impl<'a> Run<'a> {
     }
 
     /// Reads that a verdict demanded, each on a clearance of its own.
-    fn gather(&mut self, reads: Cleared) -> Result<(), End> {
+    pub(super) fn gather(&mut self, reads: Cleared) -> Result<(), End> {
         let acted = self.carry(reads, &Owed::default())?;
         for executed in acted.executed.iter().filter(|e| !matches!(e.outcome, crate::state::Outcome::Done(_))) {
             tracing::info!(call = %executed.call, "a demanded read failed");

@@ -1,0 +1,101 @@
+//! Sessions of assistants that bring their own model: they tell what was heard and said, and hand in
+//! drafts. What they say of the car counts for nothing; results come from the executor alone.
+
+use tokio::runtime::Handle;
+
+use super::answer::{Answer, answer};
+use super::run::{End, GATHERS, Run, message};
+use super::session::{Models, Session};
+use super::{Events, Heard};
+use crate::model::{Draft, Role, VerdictReport};
+use crate::student::{Answer as Drafted, Cancel, Prompt, Student, StudentError};
+use crate::verify::{Checked, Verdict, report};
+
+impl Session {
+    /// Takes in what the driver said. A yes to an open question grants exactly what was asked; one
+    /// that is not the driver's, or was hardly heard, is not taken in at all.
+    pub fn heard(&mut self, heard: &Heard) {
+        self.refresh();
+        self.history.revoke_grants();
+        let pending = self.pending.take();
+        let said = answer(&self.policy, &self.config, heard);
+        if said == Answer::NotTheDriver {
+            return;
+        }
+        self.history.heard(&heard.text);
+        self.history.end_step();
+        self.conversation.push(message(Role::User, &heard.text));
+        self.ledger.take_in(&self.policy, &heard.text);
+        let holds = |p: &super::session::Pending| p.policy == self.policy.hash && p.epoch == self.epoch;
+        if let Some(pending) = pending.filter(|p| said == Answer::Yes && holds(p)) {
+            pending.bound.iter().for_each(|call| self.history.grant(call.key()));
+        }
+    }
+
+    /// Takes in what the assistant said to the driver.
+    pub fn spoken(&mut self, text: &str) {
+        self.history.said(text);
+        self.history.end_step();
+        self.conversation.push(message(Role::Assistant, text));
+    }
+
+    /// Judges a draft and carries it out when it is cleared. Reads that it needs are made; a question
+    /// it needs is asked by the assistant, and a yes that is then [`heard`](Self::heard) holds for
+    /// the same draft. `speak` of the report says why the rest was not done, if it was not.
+    pub fn execute(
+        &mut self,
+        draft: &Draft,
+        runtime: &Handle,
+        cancel: &Cancel,
+        events: &mut Events<'_>,
+    ) -> VerdictReport {
+        let mut models = Models { student: Box::new(Absent), escalation: None };
+        Run::new(self, &mut models, runtime, cancel, events).foreign(draft)
+    }
+}
+
+impl Run<'_> {
+    fn foreign(mut self, draft: &Draft) -> VerdictReport {
+        let mut gathers = 0;
+        loop {
+            let checked = self.judge(draft, false);
+            let mut report = report(&checked);
+            let Checked { verdict, owed, .. } = checked;
+            let acted = match verdict {
+                Verdict::Gather { reads } if gathers < GATHERS => {
+                    gathers += 1;
+                    match self.gather(reads) {
+                        Ok(()) => continue,
+                        Err(end) => Err(end),
+                    }
+                }
+                Verdict::Ask { question, bound } => {
+                    self.ask(question, bound);
+                    return report;
+                }
+                Verdict::Amend { cleared } | Verdict::Clear { cleared } if !cleared.draft().calls.is_empty() => {
+                    self.carry(cleared, &owed).map(|acted| acted.stopped)
+                }
+                _ => return report,
+            };
+            match acted {
+                Ok(Some(why)) | Err(End::Refused(why) | End::Asked(why)) => report.speak = Some(why),
+                Ok(None) | Err(End::Cancelled) => {}
+            }
+            return report;
+        }
+    }
+}
+
+/// Stands where a turn has a student.
+struct Absent;
+
+impl Student for Absent {
+    fn draft(&mut self, _: &Prompt<'_>) -> Result<Drafted, StudentError> {
+        Err(StudentError::Unreadable("this session's assistant drafts itself".to_owned()))
+    }
+
+    fn name(&self) -> &str {
+        "none"
+    }
+}
