@@ -4,11 +4,12 @@
 use tokio::runtime::Handle;
 
 use super::answer::{Answer, answer};
+use super::propose::Absent;
 use super::run::{End, GATHERS, Run, message};
 use super::session::{Models, Session};
 use super::{Events, Heard};
 use crate::model::{Draft, Role, VerdictReport};
-use crate::student::{Answer as Drafted, Cancel, Prompt, Student, StudentError};
+use crate::student::Cancel;
 use crate::verify::{Checked, Verdict, report};
 
 impl Session {
@@ -84,18 +85,5 @@ impl Run<'_> {
             }
             return report;
         }
-    }
-}
-
-/// Stands where a turn has a student.
-struct Absent;
-
-impl Student for Absent {
-    fn draft(&mut self, _: &Prompt<'_>) -> Result<Drafted, StudentError> {
-        Err(StudentError::Unreadable("this session's assistant drafts itself".to_owned()))
-    }
-
-    fn name(&self) -> &str {
-        "none"
     }
 }

@@ -91,12 +91,12 @@ impl Run<'_> {
     }
 }
 
-/// Stands in the student's place while the student is drafting.
-struct Absent;
+/// Stands in the student's place while the student is drafting, and where there is none.
+pub(super) struct Absent;
 
 impl Student for Absent {
     fn draft(&mut self, _: &Prompt<'_>) -> Result<Answer, crate::student::StudentError> {
-        Err(crate::student::StudentError::Unreadable("the student is busy".to_owned()))
+        Err(crate::student::StudentError::Unreadable("no student is at hand".to_owned()))
     }
 
     fn name(&self) -> &str {
