@@ -1,13 +1,14 @@
 //! The engine's front: one draft in, everything the policy says about it out.
 
 use super::debts::{Debt, Excess, Owed, Settled};
+use super::demand::{each_rule, triggers};
 use super::disclose::disclose;
 use super::excess::excess;
 use super::judge::judge;
 use super::plan::{Plan, Planned};
 use super::settle::settle;
 use crate::model::Draft;
-use crate::policy::{Advice, Policy};
+use crate::policy::{Advice, Frame, Policy, Rule};
 use crate::state::History;
 
 /// What the policy owes for a draft (design §4).
@@ -64,4 +65,13 @@ fn shrink(policy: &Policy, history: &History, plan: &mut Plan, found: &[Excess])
         plan.calls.splice(excess.call..=excess.call, instead);
     }
     plan.project(policy, history);
+}
+
+/// Hands out every rule that a draft triggers, once an item, with the frame it would be evaluated
+/// on: for benches, and for tools that show how a rule came out.
+pub fn visit(policy: &Policy, history: &History, draft: &Draft, look: &mut dyn FnMut(&Rule, &dyn Frame)) {
+    let plan = Plan::new(policy, history, draft);
+    for because in triggers(policy, history, &plan) {
+        each_rule(policy, history, &plan, because, |_, rule, frame| look(rule, frame));
+    }
 }

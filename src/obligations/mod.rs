@@ -24,6 +24,6 @@ mod settle;
 
 pub use consent::{Consent, consent, granted, is_plain_yes};
 pub use debts::{Breach, Conflict, ConsentDebt, Debt, Disclosure, Excess, Hint, Owed, ReadDebt, Settled, Unread};
-pub use engine::owed;
+pub use engine::{owed, visit};
 pub use failure::on_failure;
 pub use naming::Said;

@@ -204,3 +204,15 @@ impl Judged {
 pub fn words(call: &ReportedCall) -> String {
     format!("{} {}", call.tool, canonical(&Json::Object(call.arguments.clone())))
 }
+
+/// Recorded conversations of a `.jsonl.gz` file.
+pub fn recorded(path: &Path) -> Vec<Conversation> {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        messages: Vec<obligato::model::Message>,
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(path).unwrap();
+    std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(file), &mut text).unwrap();
+    text.lines().map(|l| Conversation { messages: serde_json::from_str::<Line>(l).unwrap().messages }).collect()
+}
