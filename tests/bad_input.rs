@@ -1,0 +1,110 @@
+//! Bad input on the command line: each ends with exit code 2 or a verdict, and a sentence that names
+//! the cause.
+#![cfg(feature = "compile")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value as Json, json};
+
+fn root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn obligato(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_obligato")).args(arguments).output().unwrap()
+}
+
+/// A folder with a compiled cabin and an empty conversation.
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self(tempfile::tempdir().unwrap());
+        let set = root("policies/cabin");
+        let out = obligato(&["compile", set.to_str().unwrap(), "-o", &desk.path("cabin.obl")]);
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        std::fs::write(desk.path("talk.jsonl"), "{\"role\":\"user\",\"content\":\"hello\"}\n").unwrap();
+        desk
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
+
+    fn verify(&self, draft: &[u8]) -> Output {
+        std::fs::write(self.path("draft.json"), draft).unwrap();
+        let (policy, talk, draft) = (self.path("cabin.obl"), self.path("talk.jsonl"), self.path("draft.json"));
+        obligato(&["verify", "--policy", &policy, "--transcript", &talk, "--draft", &draft, "--json"])
+    }
+
+    fn refused(&self, draft: &[u8], because: &str) {
+        let out = self.verify(draft);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(2), "{said}");
+        assert!(said.contains(because), "{said}");
+        assert!(out.stdout.is_empty(), "nothing is printed that a machine could take for a verdict");
+    }
+
+    fn objected(&self, calls: Json, because: &str) {
+        let draft = json!({"role": "assistant", "content": null, "tool_calls": calls});
+        let out = self.verify(draft.to_string().as_bytes());
+        let report: Json = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!(out.status.code(), Some(1), "{report}");
+        assert!(report.to_string().contains(because), "{report}");
+    }
+}
+
+fn call(tool: &str, arguments: &str) -> Json {
+    json!([{"id": "a", "type": "function", "function": {"name": tool, "arguments": arguments}}])
+}
+
+#[test]
+fn every_unreadable_draft_is_refused_with_its_cause() {
+    let desk = Desk::new();
+    desk.refused(b"{\"role\": \"assistant\", \"content\": \"\xff\"}", "not valid UTF-8 at byte");
+    desk.refused(b"not json", "not an OpenAI assistant message");
+    desk.refused(b"{\"role\": \"user\", \"content\": \"hi\"}", "only an assistant message can be a draft");
+    let large = json!({"role": "assistant", "tool_calls": call("send_email", &format!("{{\"a\":\"{}\"}}", "x".repeat(1 << 20)))});
+    desk.refused(large.to_string().as_bytes(), "more than the 65536 that one call may carry");
+    let many: Vec<Json> = (0..40).map(|_| call("get_weather", "{}")[0].clone()).collect();
+    let many = json!({"role": "assistant", "tool_calls": many});
+    desk.refused(many.to_string().as_bytes(), "40 calls");
+}
+
+#[test]
+fn a_readable_draft_with_bad_calls_is_objected_to_by_name() {
+    let desk = Desk::new();
+    desk.objected(call("fly", "{}"), "there is no tool `fly`");
+    desk.objected(call("set_fan_speed", "{\"level\": \"fast\"}"), "`level` of `set_fan_speed` cannot be");
+    desk.objected(call("set_fan_speed", "{\"level\": 99}"), "`level` of `set_fan_speed` cannot be 99");
+    desk.objected(call("set_fan_speed", "{oops"), "the arguments are not JSON");
+    desk.objected(call("set_fan_speed", &"[".repeat(200)), "the arguments are not JSON");
+}
+
+#[test]
+fn a_damaged_policy_is_refused_with_its_cause() {
+    let desk = Desk::new();
+    let good = std::fs::read(desk.path("cabin.obl")).unwrap();
+    let draft = b"{\"role\":\"assistant\",\"content\":\"Hello.\"}";
+    for (bytes, because) in [
+        (&good[..good.len() / 2], "truncated"),
+        (&b"not a policy at all"[..], "not a compiled policy"),
+        (&[good.as_slice(), b"x"].concat()[..], "after its end"),
+    ] {
+        std::fs::write(desk.path("cabin.obl"), bytes).unwrap();
+        desk.refused(draft, because);
+    }
+    std::fs::remove_file(desk.path("cabin.obl")).unwrap();
+    desk.refused(draft, "No such file");
+}
+
+#[test]
+fn a_transcript_that_makes_no_sense_is_refused_with_its_line() {
+    let desk = Desk::new();
+    let draft = b"{\"role\":\"assistant\",\"content\":\"Hello.\"}";
+    std::fs::write(desk.path("talk.jsonl"), "{\"role\":\"user\",\"content\":\"a\"}\n{]\n").unwrap();
+    desk.refused(draft, "line 2 is not a chat message");
+    std::fs::write(desk.path("talk.jsonl"), "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"{}\"}\n").unwrap();
+    desk.refused(draft, "the result of call `x`, which nobody made");
+}
