@@ -3,14 +3,18 @@
 //! A gate is a name, a tier, an explanation and a total function of what it may see. It runs
 //! isolated: a panic, an error or an exhausted budget in one gate silences that gate alone.
 
+mod claims;
+mod completion;
 mod conditional_consent;
 mod confirmation;
 mod consent_scope;
 mod findings;
+mod future_condition;
 mod gather_before_act;
 mod identifier_provenance;
 mod obligations;
 mod policy_advisory;
+mod refusal_read;
 mod repetition;
 mod required_parameters;
 mod run;
@@ -63,6 +67,9 @@ pub static GATES: &[&Gate] = &[
     &conditional_consent::GATE,
     &consent_scope::GATE,
     &repetition::GATE,
+    &completion::GATE,
+    &refusal_read::GATE,
+    &future_condition::GATE,
     &policy_advisory::GATE,
 ];
 

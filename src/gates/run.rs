@@ -54,3 +54,87 @@ pub(super) fn run_these(gates: &[&Gate], view: &View<'_>, findings: &mut Finding
     }
     health
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::findings::CAPACITY;
+    use super::super::testing::{Talk, calls, kitchen};
+    use super::*;
+    use crate::model::Draft;
+    use crate::obligations::Owed;
+    use serde_json::json;
+
+    type Check = fn(&View<'_>, &mut Findings) -> Result<(), Exhausted>;
+
+    const fn gate(name: &'static str, tier: Tier, check: Check) -> Gate {
+        Gate { name, tier, explain: "", check }
+    }
+
+    static PANICS: Gate = gate("panics", Tier::Hard, |_, findings| {
+        findings.push(Finding::new("panics", Tier::Hard, "half a finding"));
+        panic!("a defect")
+    });
+    static ENDLESS: Gate = gate("endless", Tier::Hard, |view, _| {
+        loop {
+            view.spend(1)?;
+        }
+    });
+    static ENDLESS_ADVICE: Gate = gate("endless-advice", Tier::Advisory, |view, _| view.spend(usize::MAX));
+    static FLOODS: Gate = gate("floods", Tier::Advisory, |_, findings| {
+        (0..10 * CAPACITY).for_each(|_| findings.push(Finding::new("floods", Tier::Advisory, "and another")));
+        Ok(())
+    });
+    static SOUND: Gate = gate("sound", Tier::Hard, |view, findings| {
+        view.spend(1)?;
+        findings.push(Finding::new("sound", Tier::Hard, "seen"));
+        Ok(())
+    });
+
+    /// The findings of these gates on a draft, and what failed.
+    fn run_on(draft: &Draft, gates: &[&Gate]) -> (Vec<String>, Health) {
+        let policy = kitchen();
+        let history = Talk::new(&policy).driver("turn on the oven").history();
+        let owed = Owed { amended: draft.clone(), ..Owed::default() };
+        let mut findings = Findings::default();
+        let health = run_these(gates, &View::new(&policy, &history, draft, &owed), &mut findings);
+        (findings.into_vec().into_iter().map(|f| format!("{}: {}", f.gate, f.because)).collect(), health)
+    }
+
+    fn write() -> Draft {
+        calls(&[("switch_oven", json!({"on": true}))])
+    }
+
+    #[test]
+    fn a_gate_that_panics_or_never_ends_silences_no_other() {
+        let (found, health) = run_on(&Draft::reply("hello"), &[&PANICS, &ENDLESS, &SOUND]);
+        assert_eq!(found, ["sound: seen"]);
+        let failed: Vec<String> = health.faults.iter().map(ToString::to_string).collect();
+        assert_eq!(failed[0], "the gate `panics` failed: it panicked");
+        assert!(failed[1].starts_with("the gate `endless` failed: the gate used up its budget"), "{}", failed[1]);
+    }
+
+    #[test]
+    fn a_hard_gate_that_fails_on_a_write_denies_it() {
+        let (found, _) = run_on(&write(), &[&PANICS, &SOUND]);
+        assert_eq!(found.len(), 2);
+        assert!(found[0].ends_with("a write that was not checked in full is not made"), "{}", found[0]);
+    }
+
+    #[test]
+    fn a_hard_gate_that_fails_on_a_read_contributes_nothing() {
+        assert_eq!(run_on(&calls(&[("get_oven_state", json!({}))]), &[&PANICS]).0, [""; 0]);
+    }
+
+    #[test]
+    fn an_advisory_gate_that_fails_contributes_nothing() {
+        let (found, health) = run_on(&write(), &[&ENDLESS_ADVICE]);
+        assert_eq!((found.len(), health.faults.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_gate_that_floods_the_list_is_a_hard_finding_of_its_own() {
+        let (found, _) = run_on(&write(), &[&FLOODS, &SOUND]);
+        assert!(found[0].starts_with("floods: more than 64 findings stand against this draft"), "{}", found[0]);
+        assert_eq!(found.len(), CAPACITY + 1);
+    }
+}

@@ -61,19 +61,18 @@ fn repaired(view: &View<'_>, call: &ToolCall) -> Option<ToolCall> {
 fn faults(view: &View<'_>, call: &ToolCall) -> Vec<ArgumentFault> {
     let mut faults = view.policy.inventory.check(call, view.history.removed());
     faults.retain(|f| f.kind != FaultKind::Missing);
-    if faults.iter().any(|f| f.kind == FaultKind::NotAMember) {
-        if let Some(repaired) = view.policy.inventory.get(call.tool.as_str()).and_then(|t| t.repaired(call)) {
-            faults = view.policy.inventory.check(&repaired, view.history.removed());
-            faults.retain(|f| f.kind != FaultKind::Missing);
-        }
+    if faults.iter().any(|f| f.kind == FaultKind::NotAMember)
+        && let Some(repaired) = view.policy.inventory.get(call.tool.as_str()).and_then(|t| t.repaired(call))
+    {
+        faults = view.policy.inventory.check(&repaired, view.history.removed());
+        faults.retain(|f| f.kind != FaultKind::Missing);
     }
     faults
 }
 
 fn missing_here(view: &View<'_>, call: &ToolCall, fault: &ArgumentFault) -> Option<String> {
     let tool = view.policy.inventory.get(call.tool.as_str())?;
-    matches!(fault.kind, FaultKind::RemovedTool | FaultKind::RemovedParameter)
-        .then(|| view.say("no-tool", &view.called(tool)))
+    (fault.kind == FaultKind::RemovedTool).then(|| view.say("no-tool", &view.called(tool)))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub struct Word {
 /// A text as words.
 ///
 /// A word is a run of letters and digits. A dot, comma or colon between digits belongs to the number
-/// (`22.5`, `13:30`), dots and `@` inside an address to the address. An apostrophe parts words, so
+/// (`22.5`, `13:30`), its unit does not (`7pm`), dots and `@` inside an address to the address. An apostrophe parts words, so
 /// that `can't` reads `can t` however it is typed. `%` and `°` are words of their own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Words {
@@ -120,6 +120,9 @@ struct Splitter {
 impl Splitter {
     fn take(&mut self, c: char, next: Option<char>) {
         if is_letter(c) || self.joins(c, next) {
+            if c.is_alphabetic() && self.is_number() {
+                self.close(); // the unit of a number is a word of its own
+            }
             if self.open.is_none() {
                 self.open = Some(self.end());
             }
@@ -157,6 +160,12 @@ impl Splitter {
             ',' | ':' => last.is_ascii_digit() && next.is_ascii_digit(),
             _ => false,
         }
+    }
+
+    /// Whether the open word is all digits so far.
+    fn is_number(&self) -> bool {
+        let open = self.open.and_then(|start| self.out.lower.get(start as usize..));
+        open.is_some_and(|word| word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ':')))
     }
 
     fn end(&self) -> u32 {
@@ -212,7 +221,7 @@ mod tests {
             words("Set 22.5 °C at 13:30, then mail grace.n@x.org."),
             ["set", "22.5", "°", "c", "at", "13:30", "then", "mail", "grace.n@x.org"]
         );
-        assert_eq!(words("50% now."), ["50", "%", "now"]);
+        assert_eq!(words("50% now at 7pm, loc_12ab."), ["50", "%", "now", "at", "7", "pm", "loc_12ab"]);
     }
 
     #[test]

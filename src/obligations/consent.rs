@@ -2,15 +2,17 @@
 //!
 //! A live session binds a yes to its calls; then nothing has to be read out of words. In a foreign
 //! transcript the words have to do: the last question names the action and every argument that the
-//! driver left free, and the next thing the driver says is an unqualified yes.
+//! driver left free, and the next thing the driver says is an unqualified yes. Free is what neither
+//! the driver's words nor a stored preference settle.
 
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use super::naming::Said;
+use super::preferences::stored_preferences;
 use crate::model::ToolCall;
-use crate::policy::{PhraseRole, Policy, Reading};
+use crate::policy::{Hit, PhraseRole, Policy, Reading};
 use crate::state::{CallRef, History, Utterance};
 use crate::tools::{Param, ParamType, Tool, ToolIx};
 
@@ -58,6 +60,7 @@ pub fn consent(policy: &Policy, history: &History, call: &ToolCall, since: Optio
         asking: Said::only(&question, asking),
         question: Said::about(&question, tool),
         request: request.as_ref().map(|r| Said::about(r, tool)),
+        preferences: stored_preferences(policy, history),
     };
     let mut arguments = call.arguments.iter();
     let unnamed = arguments.find(|(name, value)| {
@@ -70,7 +73,7 @@ pub fn consent(policy: &Policy, history: &History, call: &ToolCall, since: Optio
     if made.into_iter().any(|(_, past)| past.key == key) {
         return Consent::Spent;
     }
-    if !is_plain_yes(&answer) {
+    if !agrees(&answer, Some(tool)) {
         return Consent::Refused;
     }
     if let Some((argument, _)) = unnamed {
@@ -115,15 +118,8 @@ fn asking(question: &Reading<'_>) -> Vec<u16> {
 /// Whether the asking sentences speak of what other writes act on, and not of this one.
 fn is_about_another(policy: &Policy, question: &Reading<'_>, asking: &[u16], tool: ToolIx) -> bool {
     let writes = |ix: ToolIx| policy.inventory.at(ix).is_some_and(Tool::is_write);
-    let mut nouns = question.nouns().filter(|h| asking.contains(&question.sentence(h))).peekable();
-    let mut other = false;
-    while let Some(hit) = nouns.next() {
-        if hit.names(tool) {
-            return false;
-        }
-        other |= hit.nouns().any(writes);
-    }
-    other
+    let nouns = || question.nouns().filter(|h| asking.contains(&question.sentence(h)));
+    nouns().all(|h| !h.names(tool)) && nouns().any(|h| h.nouns().any(writes))
 }
 
 /// Where the arguments of a call may have been named.
@@ -132,6 +128,7 @@ struct Sources<'a, 'p> {
     asking: Said<'a, 'p>,
     question: Said<'a, 'p>,
     request: Option<Said<'a, 'p>>,
+    preferences: Vec<&'a str>,
 }
 
 impl Sources<'_, '_> {
@@ -147,7 +144,12 @@ impl Sources<'_, '_> {
                 return false;
             }
         }
-        names(&self.question) || self.request.as_ref().is_some_and(names)
+        names(&self.question)
+            || self.request.as_ref().is_some_and(names)
+            || self.preferences.iter().any(|text| {
+                let preference = policy.read(text);
+                preference.names(tool) && names(&Said::new(&preference))
+            })
     }
 }
 
@@ -168,8 +170,21 @@ fn is_free_text(kind: &ParamType) -> bool {
 
 /// A yes, and nothing in the answer that takes it back, limits or delays it.
 pub fn is_plain_yes(answer: &Reading<'_>) -> bool {
-    let yes = answer.role(PhraseRole::Yes).any(|h| !answer.words().is_question(answer.sentence(h)));
-    yes && !answer.has(PhraseRole::No) && !answer.has(PhraseRole::Qualifier)
+    agrees(answer, None)
+}
+
+/// A plain yes; what the driver says of other things than the tool in other sentences (`and if the
+/// shade has to open first, open that too`) does not touch it.
+fn agrees(answer: &Reading<'_>, tool: Option<ToolIx>) -> bool {
+    let words = answer.words();
+    let yes: Vec<u16> =
+        answer.role(PhraseRole::Yes).map(|h| answer.sentence(h)).filter(|s| !words.is_question(*s)).collect();
+    let elsewhere = |sentence: u16| {
+        let mut nouns = answer.nouns().filter(|h| answer.sentence(h) == sentence).peekable();
+        !yes.contains(&sentence) && nouns.peek().is_some() && tool.is_some_and(|t| nouns.all(|h| !h.names(t)))
+    };
+    let spoils = |h: &&Hit<'_>| h.is(PhraseRole::No) || h.is(PhraseRole::Qualifier);
+    !yes.is_empty() && answer.hits().iter().filter(spoils).all(|h| elsewhere(answer.sentence(h)))
 }
 
 #[cfg(test)]
@@ -224,6 +239,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_of_something_else_does_not_touch_it() {
+        let question = "Shall I start the dishwasher on eco?";
+        assert_eq!(eco(question, "Yeah, do it. And if the oven is still on, turn that off."), Consent::Given);
+        assert_eq!(eco(question, "Yeah, do it. But not if the dishwasher is empty."), Consent::Refused);
+        assert_eq!(eco(question, "Yeah, do it. But wait a minute."), Consent::Refused);
+    }
+
+    #[test]
     fn a_statement_or_another_question_asks_for_nothing() {
         assert_eq!(eco("The dishwasher will run eco.", "Yes"), Consent::Unasked);
         assert_eq!(eco("Do you like the music?", "Yes, sure"), Consent::Unasked);
@@ -247,9 +270,31 @@ mod tests {
         let opened = call("move_door", json!({"door": "OVEN", "percentage": 80}));
         let given = |question: &str| consent(&policy, &talk(question), &opened, None);
         assert_eq!(given("It is hot. Do you still want me to open the oven door?"), Consent::Given);
+        let also = Talk::new(&policy)
+            .driver("open the oven door to 80 percent")
+            .assistant("It is hot. Do you still want me to open the oven door?")
+            .driver("Yes, I still want to open it. And set the hood to 4, please.")
+            .history();
+        assert_eq!(consent(&policy, &also, &opened, None), Consent::Given);
         assert_eq!(given("Shall I open the oven door to 40 percent?"), Consent::Other("percentage".into()));
         assert_eq!(given("Shall I open the oven door to 40 or 80 percent?"), Consent::Other("percentage".into()));
         assert_eq!(given("Shall I open the dishwasher door to 80 percent?"), Consent::Other("door".into()));
+    }
+
+    #[test]
+    fn a_stored_preference_settles_an_argument_as_well() {
+        let policy = kitchen();
+        let habits = json!({"baking": ["opens the oven door to 40 percent, never fully"]});
+        let history = Talk::new(&policy)
+            .driver("open the oven door")
+            .done("get_habits", json!({}), habits)
+            .assistant("It is hot. Do you still want me to open the oven door?")
+            .driver("yes")
+            .history();
+        let given =
+            |to: u8| consent(&policy, &history, &call("move_door", json!({"door": "OVEN", "percentage": to})), None);
+        assert_eq!(given(40), Consent::Given);
+        assert_eq!(given(100), Consent::Other("percentage".into()));
     }
 
     #[test]

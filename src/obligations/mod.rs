@@ -18,6 +18,7 @@ mod judge;
 mod missing;
 mod naming;
 mod plan;
+mod preferences;
 mod render;
 mod requested;
 mod settle;
@@ -27,3 +28,4 @@ pub use debts::{Breach, Conflict, ConsentDebt, Debt, Disclosure, Excess, Hint, O
 pub use engine::{owed, visit};
 pub use failure::on_failure;
 pub use naming::Said;
+pub use preferences::stored_preferences;

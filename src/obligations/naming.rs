@@ -29,10 +29,15 @@ impl<'a, 'p> Said<'a, 'p> {
         Self { focus: Some(focus), ..Self::new(reading) }
     }
 
-    /// The sentences that name what a tool acts on; where none does, the whole utterance.
+    /// The sentences that name what a tool acts on; where none does, those that name nothing else.
     pub fn about(reading: &'a Reading<'p>, tool: ToolIx) -> Self {
-        let focus: Vec<u16> = reading.hits().iter().filter(|h| h.names(tool)).map(|h| reading.sentence(h)).collect();
-        if focus.is_empty() { Self::new(reading) } else { Self::only(reading, focus) }
+        let sentences = |named: bool| -> Vec<u16> {
+            let here = |s: u16| reading.nouns().filter(move |h| reading.sentence(h) == s);
+            let all = 0..reading.words().sentences();
+            all.filter(|s| if named { here(*s).any(|h| h.names(tool)) } else { here(*s).next().is_none() }).collect()
+        };
+        let naming = sentences(true);
+        Self::only(reading, if naming.is_empty() { sentences(false) } else { naming })
     }
 
     fn counts(&self, sentence: u16) -> bool {
@@ -45,6 +50,11 @@ impl<'a, 'p> Said<'a, 'p> {
 
     fn has(&self, role: PhraseRole) -> bool {
         self.hits().any(|h| h.is(role))
+    }
+
+    /// Whether a clause has a role and does not deny it.
+    fn affirms(&self, role: PhraseRole) -> bool {
+        self.hits().any(|h| h.is(role) && !self.reading.clause_has(self.reading.clause(h), PhraseRole::Negation))
     }
 
     fn words(&self) -> impl Iterator<Item = &str> {
@@ -67,7 +77,7 @@ impl<'a, 'p> Said<'a, 'p> {
     pub fn speaks_of(&self, policy: &Policy, param: &Param, value: &Json) -> bool {
         match value {
             Json::Bool(_) => self.switch().is_some(),
-            Json::Number(_) => self.numbers().next().is_some() || self.has(PhraseRole::Most),
+            Json::Number(_) => self.numbers().next().is_some() || self.affirms(PhraseRole::Most),
             Json::String(text) if param.members().contains(text) => {
                 param.members().iter().any(|m| self.says(policy, m))
             }
@@ -112,8 +122,8 @@ impl<'a, 'p> Said<'a, 'p> {
             self.reading.numbers().any(|(at, n)| is(n) && joined(at))
         };
         (self.numbers().any(is) && !alternatives)
-            || (param.maximum.is_some_and(is) && self.has(PhraseRole::Most))
-            || (param.minimum.is_some_and(is) && self.has(PhraseRole::Least))
+            || (param.maximum.is_some_and(is) && self.affirms(PhraseRole::Most))
+            || (param.minimum.is_some_and(is) && self.affirms(PhraseRole::Least))
     }
 
     fn names_member(&self, policy: &Policy, tool: ToolIx, param: &Param, member: &str) -> bool {

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::{PhraseRole, Phrases, Reading};
 use crate::model::Words;
-use crate::state::{EffectModel, ToolEffect};
+use crate::state::{AttrIx, EffectModel};
 use crate::tools::{Inventory, ToolIx};
 
 /// What a phrase stands for.
@@ -94,24 +94,25 @@ impl Lexicon {
                 phrases.iter().for_each(|p| lexicon.add(&mut merged, p, false, language, Meaning::Value(value)));
             }
         }
-        for (at, ix) in (0..inventory.len()).zip((0_u16..).map(ToolIx)) {
-            let Some(tool) = inventory.at(ix) else { continue };
-            let effect = model.tools.get(at);
-            for (language, verbs) in effect.iter().flat_map(|e| &e.verbs) {
+        for (tool, ix) in inventory.iter().zip((0_u16..).map(ToolIx)) {
+            for (language, verbs) in model.tool(ix).iter().flat_map(|e| &e.verbs) {
                 let language = lexicon.position(language);
                 verbs.iter().for_each(|v| lexicon.add(&mut merged, v, true, language, Meaning::Verb(ix)));
             }
-            let mut named = false;
-            for (language, noun) in nouns(model, ix, effect) {
-                named = true;
+            let nouns = nouns(model, ix);
+            let undeclared = nouns.is_empty();
+            for (language, noun) in nouns {
                 let language = lexicon.position(language);
                 lexicon.add(&mut merged, noun, true, language, Meaning::Noun(ix));
             }
-            if !named {
-                // Nobody said how people call it: the words of its name have to do.
-                for word in tool.name.as_str().split('_').filter(|w| w.len() > 3 && !is_doing(tables, w)) {
-                    lexicon.add(&mut merged, word, true, NEUTRAL, Meaning::Noun(ix));
-                }
+            // A tool's own name names it, and so do the words of it that do not say what is done; the
+            // first one does where nobody declared how people call it.
+            let name = tool.name.as_str();
+            lexicon.add(&mut merged, name, true, NEUTRAL, Meaning::Noun(ix));
+            let words = name.split('_').skip(usize::from(undeclared)).filter(|w| !is_doing(tables, w));
+            let words: Vec<&str> = words.collect();
+            for named in std::iter::once(ix).chain(readers(model, ix)) {
+                lexicon.add(&mut merged, &words.join(" "), true, NEUTRAL, Meaning::Noun(named));
             }
         }
         lexicon
@@ -228,17 +229,25 @@ impl Lexicon {
     }
 }
 
-/// How people call what a tool acts on: its own nouns and the names of the parts it reaches.
-fn nouns<'a>(model: &'a EffectModel, tool: ToolIx, effect: Option<&'a ToolEffect>) -> Vec<(&'a str, &'a str)> {
-    let own = effect.iter().flat_map(|e| &e.nouns);
-    let written = effect.iter().flat_map(|e| e.sets.iter().map(|s| s.attribute).chain(e.touches.iter().copied()));
-    let read = model.attributes().filter(|(_, a)| a.read == Some(tool)).map(|(ix, _)| ix);
-    let mut entities: Vec<_> = written.chain(read).filter_map(|a| model.attribute(a)).map(|a| a.entity).collect();
-    entities.extend(effect.and_then(|e| e.item.as_ref()).map(|i| i.entity));
+/// How people call what a tool acts on or reads, each name with its language: its own nouns, the
+/// names of the parts it reaches, and for a read the nouns of the writes that set what it reads.
+fn nouns(model: &EffectModel, tool: ToolIx) -> Vec<(&str, &str)> {
+    let read: Vec<AttrIx> = model.attributes().filter(|(_, a)| a.read == Some(tool)).map(|(ix, _)| ix).collect();
+    let effect = model.tool(tool);
+    let written = effect.iter().flat_map(|e| e.attributes());
+    let reached = written.chain(read.iter().copied()).filter_map(|a| model.attribute(a)).map(|a| a.entity);
+    let mut entities: Vec<_> = reached.chain(effect.and_then(|e| e.item.as_ref()).map(|i| i.entity)).collect();
     entities.sort_unstable();
     entities.dedup();
     let parts = entities.into_iter().filter_map(|e| model.entity(e)).flat_map(|e| &e.names);
-    own.chain(parts).flat_map(|(language, names)| names.iter().map(|n| (language.as_str(), n.as_str()))).collect()
+    let writers = model.tools.iter().filter(|e| e.attributes().any(|a| read.contains(&a))).flat_map(|e| &e.nouns);
+    let all = effect.iter().flat_map(|e| &e.nouns).chain(writers).chain(parts);
+    all.flat_map(|(language, names)| names.iter().map(|n| (language.as_str(), n.as_str()))).collect()
+}
+
+/// The reads of what a write sets.
+fn readers(model: &EffectModel, tool: ToolIx) -> impl Iterator<Item = ToolIx> + '_ {
+    model.tool(tool).into_iter().flat_map(|e| e.attributes()).filter_map(|a| model.attribute(a)?.read)
 }
 
 /// Whether a word of a tool's name says what is done rather than what it is done to.
@@ -257,9 +266,12 @@ fn intern(ids: &mut FxHashMap<Box<str>, u32>, lists: &mut Vec<Vec<u32>>, word: &
     id
 }
 
-/// The part of a base form that its inflected forms share: a final vowel letter goes where enough stays.
+/// The part of a word that its inflected forms share: a final `s`, then a final vowel letter go where
+/// enough stays.
 fn stem(word: &str) -> &str {
-    word.strip_suffix(['e', 'y']).filter(|s| s.chars().count() >= 3).unwrap_or(word)
+    let enough = |s: &&str| s.chars().count() >= 3;
+    let singular = word.strip_suffix('s').filter(enough).unwrap_or(word);
+    singular.strip_suffix(['e', 'y']).filter(enough).unwrap_or(singular)
 }
 
 /// A word and what is left of it without its last letters: one for a short stem, up to three for a long one.
@@ -312,11 +324,13 @@ mod tests {
     }
 
     #[test]
-    fn a_read_is_called_by_the_parts_it_reads_and_an_unnamed_tool_by_its_name() {
+    fn a_read_is_called_by_what_it_reads_and_every_tool_by_its_name() {
         let policy = kitchen();
         let tool = |name: &str| policy.inventory.position(name).unwrap();
         assert!(read(&policy, "which door is open").names(tool("get_door_positions")));
+        assert!(read(&policy, "how hot is the oven").names(tool("get_oven_state")));
         assert!(read(&policy, "load the recipe").names(tool("load_recipe")));
+        assert!(read(&policy, "I'd like to call search_recipes").names(tool("search_recipes")));
         assert!(!read(&policy, "search for it").names(tool("search_recipes")));
     }
 

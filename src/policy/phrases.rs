@@ -43,6 +43,8 @@ pub enum PhraseRole {
     Current,
     /// A moment to come.
     Future,
+    /// Makes the number before it a time of day.
+    Clock,
     /// Says that something cannot be done or is not known.
     Admission,
     /// Says that a value could not be read.
@@ -79,7 +81,7 @@ pub enum PhraseRole {
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -95,6 +97,7 @@ impl PhraseRole {
         Self::Relative,
         Self::Current,
         Self::Future,
+        Self::Clock,
         Self::Admission,
         Self::Gap,
         Self::Claim,

@@ -87,7 +87,7 @@ fn model(inventory: &Inventory) -> EffectModel {
             Entity {
                 name: "Door".into(),
                 items: vec!["oven".into(), "dishwasher".into()],
-                names: names(&["door"], &["Tür", "Klappe"]),
+                names: names(&["door"], &["Tür", "Türen"]),
             },
         ],
         attributes: vec![

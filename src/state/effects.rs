@@ -231,6 +231,13 @@ pub struct ToolEffect {
     pub vss: Option<String>,
 }
 
+impl ToolEffect {
+    /// The attributes it sets or touches.
+    pub fn attributes(&self) -> impl Iterator<Item = AttrIx> + '_ {
+        self.sets.iter().map(|s| s.attribute).chain(self.touches.iter().copied())
+    }
+}
+
 /// A field of an observation that no entity holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObservationField {

@@ -80,10 +80,8 @@ impl Identifiers {
         if word.len() > 128 || self.seen.contains_key(word) {
             return; // prose in results is no identifier; the first observation is the provenance
         }
-        if let Some(p) = prefix(word) {
-            if !self.prefixes.contains(p) {
-                self.prefixes.insert(p.into());
-            }
+        if let Some(p) = prefix(word).filter(|p| !self.prefixes.contains(*p)) {
+            self.prefixes.insert(p.into());
         }
         self.seen.insert(word.into(), Seen { call, field: field.into() });
     }
