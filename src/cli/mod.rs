@@ -9,6 +9,7 @@ mod client;
 mod compile;
 mod explain;
 mod load;
+mod page;
 mod replay;
 mod say;
 mod show;
