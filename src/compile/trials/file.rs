@@ -78,6 +78,9 @@ pub enum TestFault {
         /// What was probably meant.
         near: Near,
     },
+    /// A field of `now` that the policy cannot read anywhere.
+    #[error("`vehicle.toml` does not say where `now.{0}` stands in a system message; declare it under `[now]`")]
+    Now(&'static str),
     /// No draft.
     #[error("it has neither `calls` nor `reply`, so there is no draft to judge")]
     NoDraft,
@@ -182,7 +185,7 @@ fn one(raw: &RawTest, policy: &Policy, place: Place) -> Result<PolicyTest, TestF
         name: raw.name.clone(),
         place,
         rules: raw.rules.clone(),
-        now: now(&raw.now)?,
+        now: now(&raw.now, policy)?,
         history: history(raw, policy)?,
         draft,
         verdict: raw.verdict,
@@ -191,13 +194,16 @@ fn one(raw: &RawTest, policy: &Policy, place: Place) -> Result<PolicyTest, TestF
     })
 }
 
-fn now(raw: &BTreeMap<String, Json>) -> Result<Now, TestFault> {
+fn now(raw: &BTreeMap<String, Json>, policy: &Policy) -> Result<Now, TestFault> {
     let mut now = Now::default();
     for (name, value) in raw {
         let Some(field) = NowField::by_name(name) else {
             let near = Near::among(name, NowField::ALL.iter().map(|f| f.name()));
             return Err(TestFault::Unknown { what: "field of `now`", name: name.clone(), near });
         };
+        if !policy.model.now.fields.iter().any(|(declared, ..)| *declared == field) {
+            return Err(TestFault::Now(field.name()));
+        }
         now.set(field, Value::from_json(value, Default::default()));
     }
     Ok(now)
@@ -254,4 +260,48 @@ fn tool_call(text: &str, policy: &Policy) -> Result<ToolCall, TestFault> {
         arguments.insert(name.clone(), value);
     }
     Ok(ToolCall::new(&parsed.tool, arguments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::testing::compiled;
+    use crate::model::PolicyHash;
+
+    fn told(test: &str) -> String {
+        let policy = Policy::new(compiled("").parts, PolicyHash::default()).unwrap();
+        let text = format!("# one test\n[[test]]\nname = \"x\"\nverdict = \"clear\"\n{test}");
+        match read(&SourceFile::new("t.toml", text), &policy) {
+            Ok(tests) => format!("{:?}", tests[0].draft.calls),
+            Err(errors) => errors.to_string(),
+        }
+    }
+
+    #[test]
+    fn every_mistake_is_named_with_its_test() {
+        for (test, says) in [
+            ("rules = []", "it has neither `calls` nor `reply`"),
+            ("rules = [\"airing\"]\nreply = \"a\"", "there is no rule `airing`; none is declared"),
+            ("rules = []\ncalls = [\"set_fan\"]", "`set_fan` is no call: expected `(`"),
+            ("rules = []\ncalls = [\"set_fan(on: <input.on>)\"]", "has a hole"),
+            ("rules = []\nreply = \"a\"\nobserved.get_ar = {}", "there is no tool `get_ar`; did you mean `get_air`?"),
+            ("rules = []\nreply = \"a\"\nobserved.get_forecast = {}", "`get_forecast` needs arguments"),
+            ("rules = []\nreply = \"a\"\nhistory = [{ result = {} }]", "an entry of `history` is one of"),
+            ("rules = []\nreply = \"a\"\nnow = { era = 1 }", "there is no field of `now` `era`"),
+            ("rules = []\nreply = \"a\"\nnow = { hour = 1 }", "does not say where `now.hour` stands"),
+        ] {
+            let told = told(test);
+            assert!(told.starts_with("t.toml:2: test `x`: ") && told.contains(says), "{test}: {told}");
+        }
+        assert!(told("rules = []\nrepply = \"a\"").starts_with("t.toml:6: unknown field `repply`"));
+        let twice = "rules = []\nreply = \"a\"\n[[test]]\nname = \"x\"\nverdict = \"clear\"\nrules = []\nreply = \"b\"";
+        assert!(told(twice).contains("t.toml:7: test `x`: line 2 has a test of the same name"));
+    }
+
+    #[test]
+    fn a_bare_word_is_what_the_argument_takes() {
+        let told = told("rules = []\ncalls = ['send_note(to: [7, b], text: 12, urgent: true)']");
+        assert!(told.contains(r#"Array [String("7"), String("b")]"#) && told.contains(r#"String("12")"#), "{told}");
+        assert!(told.contains("Bool(true)"), "{told}");
+    }
 }

@@ -1,15 +1,17 @@
 //! Running policy tests, and running them without the rules that they name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde_json::Value as Json;
+
 use super::file::{Event, PolicyTest};
-use crate::model::{Decision, PolicyHash, Tier, VerdictReport};
+use crate::model::{Decision, PolicyHash, Resolution, Tier, VerdictReport};
 use crate::policy::{Advice, HardLimits, Policy, PolicyParts};
-use crate::state::{History, Outcome};
+use crate::state::{EffectModel, History, Now, Outcome};
 use crate::verify::{Binding, SessionId, Step, report};
 
 /// One way in which a draft was judged otherwise than a test says.
@@ -71,7 +73,8 @@ pub fn run(policy: &Policy, test: &PolicyTest) -> (Vec<Mismatch>, VerdictReport)
 
 fn history(policy: &Policy, test: &PolicyTest) -> History {
     let mut history = History::new(&policy.model);
-    history.set_now(test.now.clone());
+    history.set_system(&policy.model, &system_message(&policy.model, &test.now));
+    history.end_step();
     for event in &test.history {
         match event {
             Event::Driver(said) => history.heard(said),
@@ -89,6 +92,27 @@ fn history(policy: &Policy, test: &PolicyTest) -> History {
         history.end_step();
     }
     history
+}
+
+/// Place and time as a system message says them: what stands there may also be named in calls.
+fn system_message(model: &EffectModel, now: &Now) -> String {
+    let mut assigned: BTreeMap<&str, Json> = BTreeMap::new();
+    for (field, name, path) in &model.now.fields {
+        let value = now.get(*field);
+        if !value.is_known() {
+            continue;
+        }
+        let mut at = assigned.entry(name).or_insert_with(|| Json::Object(Default::default()));
+        for member in path.split('.') {
+            if !at.is_object() {
+                *at = Json::Object(Default::default());
+            }
+            let Json::Object(members) = at else { break };
+            at = members.entry(member).or_insert(Json::Null);
+        }
+        *at = value.to_json(Resolution::ONE);
+    }
+    assigned.iter().map(|(name, json)| format!("{name} = {json}\n")).collect()
 }
 
 /// A test that fails.
@@ -202,4 +226,73 @@ fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R
     });
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::testing::{VEHICLE, compiled, set};
+    use crate::compile::trials::read;
+    use crate::compile::{SourceFile, compile};
+
+    /// A fan that must not run with open vents, as a remedy that closes them.
+    const RULE: &str = r#"@id("airing") @source("policy.md:3") @kind("auto-action")
+@remedy("set_vent(vent: <resource>, opening: 0)")
+forbid (principal, action == Action::"set_fan", resource is Vent)
+when { context.input.on && resource.opening > 0 };"#;
+
+    const TEST: &str = r#"
+[[test]]
+name = "the_fan_closes_open_vents_only"
+rules = ["airing"]
+driver = "turn on the fan"
+observed.get_vents = { vent_north = 40, vent_south = 0 }
+calls = ["set_fan(on: true)"]
+verdict = "amend"
+owed = ["set_vent(vent: NORTH, opening: 0)"]
+found = ["airing"]
+"#;
+
+    fn tried(rules: &str, tests: &str) -> Trials {
+        let parts = compiled(rules).parts;
+        let policy = Policy::new(parts.clone(), PolicyHash::default()).unwrap();
+        let tests = read(&SourceFile::new("t.toml", tests), &policy).unwrap_or_else(|e| panic!("{e}"));
+        try_all(&parts, &policy, &tests)
+    }
+
+    #[test]
+    fn a_test_that_holds_its_rule_is_good() {
+        let trials = tried(RULE, TEST);
+        assert!(trials.good(), "{trials:?}");
+        assert_eq!((trials.tests, trials.passed), (1, 1));
+    }
+
+    #[test]
+    fn every_mismatch_is_told() {
+        let wrong = TEST.replace("\"amend\"", "\"clear\"").replace("vent: NORTH", "vent: SOUTH");
+        let trials = tried(RULE, &wrong);
+        let told: Vec<String> = trials.failures[0].mismatches.iter().map(ToString::to_string).collect();
+        assert_eq!(told[0], "the verdict is amend, not clear");
+        assert!(told[1].starts_with("not owed: set_vent(") && told[1].contains("SOUTH"));
+        assert!(told[2].starts_with("owed as well: set_vent(") && told[2].contains("NORTH"));
+    }
+
+    #[test]
+    fn a_test_that_passes_without_its_rule_and_a_rule_without_a_test_are_weak() {
+        let idle = TEST.replace("40", "0").replace("\"amend\"", "\"clear\"");
+        let idle = idle.lines().filter(|l| !l.starts_with("owed") && !l.starts_with("found")).collect::<Vec<_>>();
+        let weak = tried(RULE, &idle.join("\n")).weak;
+        assert!(matches!(&weak[..], [Weak::Test { rule, .. }] if rule == "airing"), "{weak:?}");
+        assert_eq!(tried(RULE, "").weak, [Weak::Rule("airing".to_owned())]);
+    }
+
+    #[test]
+    fn place_and_time_stand_in_the_system_message() {
+        let vehicle = VEHICLE.replace("[group]", "[now]\nlocation = \"HERE.id\"\nhour = \"HERE.clock.hour\"\n[group]");
+        let model = compile(&set(&vehicle, "")).unwrap().parts.model;
+        let mut now = Now::default();
+        now.set(crate::state::NowField::Location, crate::model::Value::word("bed_7"));
+        now.set(crate::state::NowField::Hour, crate::model::Value::Int(6));
+        assert_eq!(system_message(&model, &now), "HERE = {\"clock\":{\"hour\":6},\"id\":\"bed_7\"}\n");
+    }
 }
