@@ -13,6 +13,8 @@ mod page;
 mod replay;
 mod say;
 mod show;
+#[cfg(feature = "compile")]
+mod test;
 mod verify;
 
 use std::process::ExitCode;
@@ -31,6 +33,8 @@ pub struct Cli {
 enum Command {
     #[cfg(feature = "compile")]
     Compile(compile::Args),
+    #[cfg(feature = "compile")]
+    Test(test::Args),
     Verify(verify::Args),
     Replay(replay::Args),
     Explain(explain::Args),
@@ -63,6 +67,8 @@ pub fn main() -> ExitCode {
     let outcome = match cli.command {
         #[cfg(feature = "compile")]
         Command::Compile(args) => compile::run(&args),
+        #[cfg(feature = "compile")]
+        Command::Test(args) => test::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Explain(args) => explain::run(&args),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::Place;
 use super::rules::RuleFault;
+use super::trials::TestFault;
 use super::vehicle::VehicleFault;
 use crate::policy::BlobError;
 use crate::tools::ImportError;
@@ -69,6 +70,16 @@ pub enum CompileError {
         /// What is wrong.
         fault: RuleFault,
     },
+    /// A policy test is wrong.
+    #[error("{place}: test `{test}`: {fault}")]
+    Test {
+        /// The line.
+        place: Place,
+        /// The test.
+        test: String,
+        /// What is wrong.
+        fault: TestFault,
+    },
     /// The result does not fit into a blob.
     #[error("{place}: {source}")]
     Blob {
@@ -90,6 +101,7 @@ impl CompileError {
             | Self::Schema { place, .. }
             | Self::Cedar { place, .. }
             | Self::Rule { place, .. }
+            | Self::Test { place, .. }
             | Self::Blob { place, .. } => Some(place),
         }
     }

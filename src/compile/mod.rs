@@ -21,6 +21,7 @@ mod source;
 mod templates;
 #[cfg(test)]
 mod testing;
+pub mod trials;
 mod vehicle;
 
 pub use error::{CompileError, CompileErrors, Warning};

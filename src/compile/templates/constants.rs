@@ -60,7 +60,7 @@ pub(super) fn literal(value: &ValueText, tool: &Tool, param: &Param) -> Result<L
 }
 
 /// Members, ranges and steps: whatever the tool's own schema says of the argument.
-pub(crate) fn admits(tool: &Tool, param: &Param, value: &Json) -> Result<(), TemplateFault> {
+fn admits(tool: &Tool, param: &Param, value: &Json) -> Result<(), TemplateFault> {
     let fault = |why: String| TemplateFault::Constant {
         tool: tool.name.to_string(),
         argument: param.name.clone(),

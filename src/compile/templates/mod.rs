@@ -12,5 +12,5 @@ pub use fault::TemplateFault;
 pub use syntax::SyntaxError;
 
 pub(super) use calls::Templates;
-pub(super) use constants::{admits, json};
-pub(super) use syntax::{CallText, ValueText, call, value};
+pub(super) use constants::json;
+pub(super) use syntax::call;

@@ -1,0 +1,128 @@
+//! `obligato test`: the policy tests of a set.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{CliError, Exit};
+use crate::compile::trials::{self, Failure, PolicyTest, Trials};
+use crate::compile::{CompileErrors, SetSource, SourceFile, compile};
+use crate::policy::{Policy, PolicyParts};
+
+/// Run the policy tests of a set, and each of them without the rules it names
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Folder of the set, with its tests in tests/*.toml
+    folder: PathBuf,
+    /// Prose in place of the folder's policy.md
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Tool inventory in place of the folder's tools.json
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
+    /// Only tests whose name contains this; rules without a test are then not reported
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Compiles the set and runs its tests on all cores.
+pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    let set = SetSource::read(&args.folder, args.policy.as_deref(), args.tools.as_deref());
+    let parts = match set.and_then(|set| compile(&set)) {
+        Ok(compiled) => compiled.parts,
+        Err(errors) => return Ok(refuse(&errors)),
+    };
+    let policy = load(args, &parts)?;
+    let files = files(args)?;
+    let mut tests: Vec<PolicyTest> = Vec::new();
+    let mut wrong = Vec::new();
+    for file in &files {
+        match trials::read(file, &policy) {
+            Ok(read) => tests.extend(read),
+            Err(errors) => wrong.extend(errors.0),
+        }
+    }
+    if !wrong.is_empty() {
+        return Ok(refuse(&CompileErrors(wrong)));
+    }
+    if let Some(part) = &args.filter {
+        tests.retain(|test| test.name.contains(part.as_str()));
+    }
+    let mut trials = trials::try_all(&parts, &policy, &tests);
+    if args.filter.is_some() {
+        trials.weak.retain(|weak| matches!(weak, trials::Weak::Test { .. }));
+    }
+    if args.json {
+        print_json(&trials)
+    } else {
+        print(&policy, &trials)
+    }
+    Ok(if trials.good() { Exit::Done } else { Exit::No })
+}
+
+fn refuse(errors: &CompileErrors) -> Exit {
+    eprintln!("{errors}");
+    Exit::Input
+}
+
+fn load(args: &Args, parts: &PolicyParts) -> Result<Policy, CliError> {
+    let loaded = parts.to_blob().and_then(|blob| Policy::from_blob(&blob));
+    loaded.map_err(|source| CliError::Policy { path: args.folder.display().to_string(), source })
+}
+
+/// The test files, by name.
+fn files(args: &Args) -> Result<Vec<SourceFile>, CliError> {
+    let folder = args.folder.join("tests");
+    let error = |source| CliError::File { path: folder.display().to_string(), source };
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(error)? {
+        let path = entry.map_err(error)?.path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let read = |path: &PathBuf| {
+        let shown = path.display().to_string();
+        match fs::read_to_string(path) {
+            Ok(text) => Ok(SourceFile::new(&shown, text)),
+            Err(source) => Err(CliError::File { path: shown, source }),
+        }
+    };
+    paths.iter().map(read).collect()
+}
+
+fn print(policy: &Policy, trials: &Trials) {
+    for Failure { test, mismatches, report } in &trials.failures {
+        println!("{}: `{}` fails", test.place, test.name);
+        mismatches.iter().for_each(|mismatch| println!("  {mismatch}"));
+        for finding in &report.findings {
+            let rule = finding.rule.as_ref().map(|r| format!(" {r}")).unwrap_or_default();
+            println!("    [{}{rule}] {}", finding.gate, finding.because);
+        }
+        if let Some(question) = &report.question {
+            println!("    asks: {question}");
+        }
+    }
+    trials.weak.iter().for_each(|weak| println!("{weak}"));
+    let rules = policy.rules().len();
+    let held = if trials.weak.is_empty() { "every one fails without its rules" } else { "see above" };
+    println!("{}: {} of {} tests pass over {rules} rules; {held}", policy.id, trials.passed, trials.tests);
+}
+
+fn print_json(trials: &Trials) {
+    let failures: Vec<_> = trials
+        .failures
+        .iter()
+        .map(|Failure { test, mismatches, report }| {
+            let mismatches: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
+            json!({"test": test.name, "at": test.place.to_string(), "mismatches": mismatches, "report": report})
+        })
+        .collect();
+    let weak: Vec<String> = trials.weak.iter().map(ToString::to_string).collect();
+    println!("{}", json!({"tests": trials.tests, "passed": trials.passed, "failures": failures, "weak": weak}));
+}

@@ -1,0 +1,307 @@
+//! The form of a test file.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+use toml::Spanned;
+
+use crate::compile::error::Report;
+use crate::compile::names::Near;
+use crate::compile::templates::{SyntaxError, call, json};
+use crate::compile::{CompileError, CompileErrors, Place, SourceFile};
+use crate::model::{Decision, Draft, ToolCall, Value};
+use crate::policy::Policy;
+use crate::state::{Now, NowField};
+use crate::tools::ParamType;
+
+/// One step of the conversation before the draft.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The driver said it.
+    Driver(String),
+    /// The assistant said it.
+    Assistant(String),
+    /// A call was made, with what it returned or why it failed.
+    Call {
+        /// The call.
+        call: ToolCall,
+        /// Its result.
+        result: Result<Json, String>,
+    },
+}
+
+/// One test.
+#[derive(Debug, Clone)]
+pub struct PolicyTest {
+    /// What it shows, as a sentence.
+    pub name: String,
+    /// Where it stands.
+    pub place: Place,
+    /// The rules that it fails without.
+    pub rules: Vec<String>,
+    /// Place and time.
+    pub now: Now,
+    /// The conversation and the readings before the draft.
+    pub history: Vec<Event>,
+    /// The draft.
+    pub draft: Draft,
+    /// The verdict that is due.
+    pub verdict: Decision,
+    /// Exactly the calls that the harness owes, in any order; none: not looked at.
+    pub owed: Option<Vec<ToolCall>>,
+    /// Rules among the findings.
+    pub found: Vec<String>,
+}
+
+/// What can be wrong with a test.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TestFault {
+    /// A call that cannot be read.
+    #[error("`{text}` is no call: {why}")]
+    Syntax {
+        /// The text.
+        text: String,
+        /// What is wrong.
+        why: SyntaxError,
+    },
+    /// A call with a hole.
+    #[error("`{0}` has a hole; a test says every value")]
+    Hole(String),
+    /// A name that does not exist.
+    #[error("there is no {what} `{name}`; {near}")]
+    Unknown {
+        /// What it should be.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What was probably meant.
+        near: Near,
+    },
+    /// A field of `now` that the policy cannot read anywhere.
+    #[error("`vehicle.toml` does not say where `now.{0}` stands in a system message; declare it under `[now]`")]
+    Now(&'static str),
+    /// No draft.
+    #[error("it has neither `calls` nor `reply`, so there is no draft to judge")]
+    NoDraft,
+    /// An entry of the history that is none.
+    #[error(
+        "an entry of `history` is one of `driver`, `assistant`, `call` with `result`, `call` with `failed`; this is none"
+    )]
+    Entry,
+    /// Readings of a tool that needs arguments.
+    #[error(
+        "`{0}` needs arguments, so its result belongs into `history` as `{{ call = \"{0}(…)\", result = {{ … }} }}`"
+    )]
+    Observed(String),
+    /// Two tests with one name.
+    #[error("line {0} has a test of the same name; a name is unique")]
+    Duplicate(usize),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFile {
+    #[serde(default)]
+    test: Vec<Spanned<RawTest>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTest {
+    name: String,
+    rules: Vec<String>,
+    #[serde(default)]
+    now: BTreeMap<String, Json>,
+    driver: Option<String>,
+    #[serde(default)]
+    history: Vec<RawEvent>,
+    #[serde(default)]
+    observed: BTreeMap<String, Json>,
+    calls: Option<Vec<String>>,
+    reply: Option<String>,
+    verdict: Decision,
+    owed: Option<Vec<String>>,
+    #[serde(default)]
+    found: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawEvent {
+    driver: Option<String>,
+    assistant: Option<String>,
+    call: Option<String>,
+    result: Option<Json>,
+    failed: Option<String>,
+}
+
+/// Reads a test file against the policy that it tests.
+///
+/// # Errors
+/// [`CompileErrors`] with everything that is wrong.
+pub fn read(file: &SourceFile, policy: &Policy) -> Result<Vec<PolicyTest>, CompileErrors> {
+    let raw: RawFile = toml::from_str(file.text()).map_err(|error| {
+        let place = error.span().map_or_else(|| file.whole(), |span| file.at(span.start));
+        CompileError::Toml { place, why: error.message().to_owned() }
+    })?;
+    let mut report = Report::default();
+    let mut tests: Vec<PolicyTest> = Vec::new();
+    for spanned in raw.test {
+        let place = file.at(spanned.span().start);
+        let raw = spanned.into_inner();
+        let mut fail = |fault| {
+            let (place, test) = (place.clone(), raw.name.clone());
+            report.errors.push(CompileError::Test { place, test, fault });
+        };
+        if let Some(before) = tests.iter().find(|t| t.name == raw.name) {
+            fail(TestFault::Duplicate(before.place.line));
+        }
+        match one(&raw, policy, place.clone()) {
+            Ok(test) => tests.push(test),
+            Err(fault) => fail(fault),
+        }
+    }
+    report.failed().map_or(Ok(tests), Err)
+}
+
+fn one(raw: &RawTest, policy: &Policy, place: Place) -> Result<PolicyTest, TestFault> {
+    for rule in raw.rules.iter().chain(&raw.found) {
+        if !policy.rules().iter().any(|r| r.id.as_str() == rule) {
+            let near = Near::among(rule, policy.rules().iter().map(|r| r.id.as_str()));
+            return Err(TestFault::Unknown { what: "rule", name: rule.clone(), near });
+        }
+    }
+    let parse = |texts: &Vec<String>| texts.iter().map(|t| tool_call(t, policy)).collect::<Result<Vec<_>, _>>();
+    if raw.calls.is_none() && raw.reply.is_none() {
+        return Err(TestFault::NoDraft);
+    }
+    let mut draft = Draft { reply: raw.reply.clone(), ..Draft::default() };
+    draft.calls = raw.calls.as_ref().map(parse).transpose()?.unwrap_or_default();
+    for (call, n) in draft.calls.iter_mut().zip(1..) {
+        call.id = format!("draft_{n}").as_str().into();
+    }
+    Ok(PolicyTest {
+        name: raw.name.clone(),
+        place,
+        rules: raw.rules.clone(),
+        now: now(&raw.now, policy)?,
+        history: history(raw, policy)?,
+        draft,
+        verdict: raw.verdict,
+        owed: raw.owed.as_ref().map(parse).transpose()?,
+        found: raw.found.clone(),
+    })
+}
+
+fn now(raw: &BTreeMap<String, Json>, policy: &Policy) -> Result<Now, TestFault> {
+    let mut now = Now::default();
+    for (name, value) in raw {
+        let Some(field) = NowField::by_name(name) else {
+            let near = Near::among(name, NowField::ALL.iter().map(|f| f.name()));
+            return Err(TestFault::Unknown { what: "field of `now`", name: name.clone(), near });
+        };
+        if !policy.model.now.fields.iter().any(|(declared, ..)| *declared == field) {
+            return Err(TestFault::Now(field.name()));
+        }
+        now.set(field, Value::from_json(value, Default::default()));
+    }
+    Ok(now)
+}
+
+/// The conversation, then what the driver said last, then the readings.
+fn history(raw: &RawTest, policy: &Policy) -> Result<Vec<Event>, TestFault> {
+    let mut events = raw.history.iter().map(|e| event(e, policy)).collect::<Result<Vec<_>, _>>()?;
+    events.extend(raw.driver.clone().map(Event::Driver));
+    for (name, result) in &raw.observed {
+        let Some(tool) = policy.inventory.get(name) else {
+            let near = Near::among(name, policy.inventory.iter().map(|t| t.name.as_str()));
+            return Err(TestFault::Unknown { what: "tool", name: name.clone(), near });
+        };
+        if tool.params.iter().any(|p| p.required) {
+            return Err(TestFault::Observed(name.clone()));
+        }
+        events.push(Event::Call { call: ToolCall::new(name, Default::default()), result: Ok(result.clone()) });
+    }
+    for (event, n) in events.iter_mut().zip(1..) {
+        if let Event::Call { call, .. } = event {
+            call.id = format!("past_{n}").as_str().into();
+        }
+    }
+    Ok(events)
+}
+
+fn event(raw: &RawEvent, policy: &Policy) -> Result<Event, TestFault> {
+    match raw {
+        RawEvent { driver: Some(said), assistant: None, call: None, result: None, failed: None } => {
+            Ok(Event::Driver(said.clone()))
+        }
+        RawEvent { driver: None, assistant: Some(said), call: None, result: None, failed: None } => {
+            Ok(Event::Assistant(said.clone()))
+        }
+        RawEvent { driver: None, assistant: None, call: Some(text), result: Some(result), failed: None } => {
+            Ok(Event::Call { call: tool_call(text, policy)?, result: Ok(result.clone()) })
+        }
+        RawEvent { driver: None, assistant: None, call: Some(text), result: None, failed: Some(why) } => {
+            Ok(Event::Call { call: tool_call(text, policy)?, result: Err(why.clone()) })
+        }
+        _ => Err(TestFault::Entry),
+    }
+}
+
+/// A call as written; the tool need not exist, for drafts invent tools too.
+fn tool_call(text: &str, policy: &Policy) -> Result<ToolCall, TestFault> {
+    let parsed = call(text).map_err(|why| TestFault::Syntax { text: text.to_owned(), why })?;
+    let tool = policy.inventory.get(&parsed.tool);
+    let mut arguments = crate::model::Arguments::new();
+    for (name, value) in &parsed.arguments {
+        let kind = tool.and_then(|t| t.param(name)).map_or(&ParamType::Any, |p| &p.kind);
+        let value = json(value, kind).ok_or_else(|| TestFault::Hole(text.to_owned()))?;
+        arguments.insert(name.clone(), value);
+    }
+    Ok(ToolCall::new(&parsed.tool, arguments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::testing::compiled;
+    use crate::model::PolicyHash;
+
+    fn told(test: &str) -> String {
+        let policy = Policy::new(compiled("").parts, PolicyHash::default()).unwrap();
+        let text = format!("# one test\n[[test]]\nname = \"x\"\nverdict = \"clear\"\n{test}");
+        match read(&SourceFile::new("t.toml", text), &policy) {
+            Ok(tests) => format!("{:?}", tests[0].draft.calls),
+            Err(errors) => errors.to_string(),
+        }
+    }
+
+    #[test]
+    fn every_mistake_is_named_with_its_test() {
+        for (test, says) in [
+            ("rules = []", "it has neither `calls` nor `reply`"),
+            ("rules = [\"airing\"]\nreply = \"a\"", "there is no rule `airing`; none is declared"),
+            ("rules = []\ncalls = [\"set_fan\"]", "`set_fan` is no call: expected `(`"),
+            ("rules = []\ncalls = [\"set_fan(on: <input.on>)\"]", "has a hole"),
+            ("rules = []\nreply = \"a\"\nobserved.get_ar = {}", "there is no tool `get_ar`; did you mean `get_air`?"),
+            ("rules = []\nreply = \"a\"\nobserved.get_forecast = {}", "`get_forecast` needs arguments"),
+            ("rules = []\nreply = \"a\"\nhistory = [{ result = {} }]", "an entry of `history` is one of"),
+            ("rules = []\nreply = \"a\"\nnow = { era = 1 }", "there is no field of `now` `era`"),
+            ("rules = []\nreply = \"a\"\nnow = { hour = 1 }", "does not say where `now.hour` stands"),
+        ] {
+            let told = told(test);
+            assert!(told.starts_with("t.toml:2: test `x`: ") && told.contains(says), "{test}: {told}");
+        }
+        assert!(told("rules = []\nrepply = \"a\"").starts_with("t.toml:6: unknown field `repply`"));
+        let twice = "rules = []\nreply = \"a\"\n[[test]]\nname = \"x\"\nverdict = \"clear\"\nrules = []\nreply = \"b\"";
+        assert!(told(twice).contains("t.toml:7: test `x`: line 2 has a test of the same name"));
+    }
+
+    #[test]
+    fn a_bare_word_is_what_the_argument_takes() {
+        let told = told("rules = []\ncalls = ['send_note(to: [7, b], text: 12, urgent: true)']");
+        assert!(told.contains(r#"Array [String("7"), String("b")]"#) && told.contains(r#"String("12")"#), "{told}");
+        assert!(told.contains("Bool(true)"), "{told}");
+    }
+}
