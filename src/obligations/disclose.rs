@@ -34,9 +34,15 @@ pub(super) fn disclose(policy: &Policy, history: &History, reply: &str, counts: 
     }
 }
 
-/// Whether some reply after a call already said it.
+/// Whether the driver was already told: by some reply after the call, or by the one right before it,
+/// which named the consequence before it came about.
 fn said_since(history: &History, rule: &Rule, call: u32) -> bool {
-    history.spoken().iter().rev().take_while(|u| u.calls > call).any(|u| {
+    let mut before = 0;
+    let relevant = history.spoken().iter().rev().take_while(|u| {
+        before += u32::from(u.calls <= call);
+        before <= 1
+    });
+    relevant.into_iter().any(|u| {
         let text = u.text.to_lowercase();
         rule.said.iter().any(|words| says(&text, words))
     })

@@ -65,3 +65,23 @@ fn the_same_failed_call_in_another_key_order_is_a_repetition() {
         .drafts(&[("open_close_window", json!({"percentage": 10, "window": "DRIVER"}))]);
     assert!(judged.gates().contains(&"repetition"), "{}", judged.because());
 }
+
+#[test]
+fn a_consequence_told_right_before_the_call_need_not_be_told_again() {
+    let Some(policy) = car_bench() else { return };
+    let zones = json!({"climate_temperature_driver": 26, "climate_temperature_passenger": 17, "temperature_unit": "Celsius"});
+    let set = json!({"temperature": 24, "seat_zone": "DRIVER"});
+    let asked = |text: &str| {
+        Scene::new(policy)
+            .driver("driver temperature to 24")
+            .read("get_temperature_inside_car", zones.clone())
+            .assistant(text)
+            .driver("go ahead")
+            .done("set_climate_temperature", set.clone(), set.clone())
+    };
+    let told = asked("That makes a 7 degree difference between the zones. All right?");
+    assert_eq!(told.says("The driver zone is at 24 degrees.").verdict(), "clear");
+    let silent = asked("Shall I?").says("The driver zone is at 24 degrees.");
+    assert_eq!(silent.verdict(), "revise", "{}", silent.because());
+    assert!(silent.report.speak.unwrap().contains("7 degrees apart"));
+}
