@@ -3,6 +3,10 @@
 //! A gate is a name, a tier, an explanation and a total function of what it may see. It runs
 //! isolated: a panic, an error or an exhausted budget in one gate silences that gate alone.
 
+mod announce_stall;
+mod ask_ledger;
+mod call_substitution;
+mod capability;
 mod claims;
 mod completion;
 mod conditional_consent;
@@ -12,13 +16,24 @@ mod findings;
 mod future_condition;
 mod gather_before_act;
 mod identifier_provenance;
+mod inability_contradiction;
+mod leakage;
+mod numeric_claim;
 mod obligations;
+mod offers;
+mod output_integrity;
 mod policy_advisory;
+mod promise_audit;
+mod promise_capability;
+mod rebuild;
+mod refusal;
 mod refusal_read;
+mod repeated_question;
 mod repetition;
 mod required_parameters;
 mod run;
 mod schema_validity;
+mod unknown_acknowledgement;
 #[cfg(test)]
 mod testing;
 mod view;
@@ -61,15 +76,29 @@ pub static GATES: &[&Gate] = &[
     &schema_validity::GATE,
     &required_parameters::GATE,
     &identifier_provenance::GATE,
+    &capability::GATE,
     &obligations::GATE,
     &gather_before_act::GATE,
     &confirmation::GATE,
     &conditional_consent::GATE,
     &consent_scope::GATE,
     &repetition::GATE,
+    &output_integrity::GATE,
     &completion::GATE,
+    &promise_capability::GATE,
+    &announce_stall::GATE,
+    &inability_contradiction::GATE,
+    &unknown_acknowledgement::GATE,
+    &numeric_claim::GATE,
+    &repeated_question::GATE,
+    &leakage::GATE,
     &refusal_read::GATE,
     &future_condition::GATE,
+    &promise_audit::GATE,
+    &refusal::GATE,
+    &call_substitution::GATE,
+    &rebuild::GATE,
+    &ask_ledger::GATE,
     &policy_advisory::GATE,
 ];
 

@@ -77,11 +77,19 @@ pub enum PhraseRole {
     AskValue,
     /// Everyday words of the language, by which it is told from others.
     Common,
+    /// Makes what is announced wait for something (`once you say so`).
+    Contingent,
+    /// Asks the driver to say something, question or not (`let me know`).
+    Request,
+    /// Never ends a sentence (`the`).
+    Dangling,
+    /// Makes of a state a possibility, a duty or a matter of the past (`can`, `already`).
+    Modal,
 }
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 36] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -114,6 +122,10 @@ impl PhraseRole {
         Self::Condition,
         Self::AskValue,
         Self::Common,
+        Self::Contingent,
+        Self::Request,
+        Self::Dangling,
+        Self::Modal,
     ];
 
     /// The bit of this role in a set of roles.
