@@ -12,6 +12,7 @@ mod completion;
 mod conditional_consent;
 mod confirmation;
 mod consent_scope;
+mod exhaustive;
 mod findings;
 mod future_condition;
 mod gather_before_act;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
+use super::exhaustive::narrowed;
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier, Words};
 use crate::policy::number;
@@ -18,10 +19,12 @@ gate! {
     /// # Blocks
     /// A number with a fraction that no result, argument, message or instruction holds, and that is neither
     /// such a number rounded or in another unit of time or length, nor the sum or the difference of two
-    /// numbers of one field.
+    /// numbers of one field. And the number nought: "there are no others" when every search of this turn was
+    /// narrowed by a filter that nobody asked for.
     ///
     /// # Allows
-    /// Whole numbers, which people round to, and halves near an observed number ("about 1.5 hours").
+    /// Whole numbers, which people round to, and halves near an observed number ("about 1.5 hours"). A
+    /// claim of nothing else that names the filter, or that one open search supports.
     ///
     /// # Remedy
     /// None: look the number up, or leave it out.
@@ -36,6 +39,10 @@ const MOST: usize = 64;
 
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     let Some(reply) = view.reply() else { return Ok(()) };
+    if let Some((filter, search)) = narrowed(view, reply)? {
+        let because = format!("the reply says there is nothing else, but {search} was narrowed by `{filter}`, unasked");
+        findings.push(Finding::new(NAME, Tier::Hard, because));
+    }
     let stated = reply.words().iter().filter_map(|(_, word)| Some((word, Stated::read(word)?)));
     let stated: Vec<(&str, Stated)> = stated.collect();
     if stated.is_empty() {
@@ -181,6 +188,20 @@ mod tests {
         for reply in ["It weighs 1.25 kg.", "About 1.3 kg.", "Rated 4.7.", "Below 3.2 kilos.", "Together 4.1 kg.", "1250.0 g"] {
             assert_eq!(found(reply), 0, "{reply}");
         }
+    }
+
+    #[test]
+    fn blocks_nothing_else_after_a_search_narrowed_unasked() {
+        let policy = kitchen();
+        let searched = |filters: &[&str], reply: &str| {
+            let by = json!({"dish": "cakes", "filters": filters});
+            let talk = Talk::new(&policy).driver("find me something sweet").done("search_recipes", by, json!({}));
+            check(&GATE, &policy, &talk.history(), &Draft::reply(reply)).len()
+        };
+        assert_eq!(searched(&["cakes::vegan"], "There are no other cakes."), 1);
+        assert_eq!(searched(&[], "There are no other cakes."), 0);
+        assert_eq!(searched(&["cakes::vegan"], "There are no other vegan cakes."), 0);
+        assert_eq!(searched(&["cakes::vegan"], "There are more cakes."), 0);
     }
 
     #[test]

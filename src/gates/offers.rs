@@ -66,13 +66,13 @@ fn collect(
         let named = heads(objects(reply, cue, doing));
         if named.is_empty() {
             // A verb that only one tool has names it: `navigate to the first one`.
-            if let [only] = writes(view, |t| doing.means(Meaning::Verb(t)))?.as_slice() {
+            if let [only] = writes(view, |t| does(reply, doing, t))?.as_slice() {
                 push(vec![*only], true);
             }
         }
         for noun in named {
             let acting = writes(view, |t| noun.names(t))?;
-            let said: Vec<ToolIx> = acting.iter().copied().filter(|t| doing.means(Meaning::Verb(*t))).collect();
+            let said: Vec<ToolIx> = acting.iter().copied().filter(|t| does(reply, doing, *t)).collect();
             let tools = if said.is_empty() { acting } else { said };
             if !tools.is_empty() {
                 push(tools, false);
@@ -80,6 +80,11 @@ fn collect(
         }
     }
     Ok(offers)
+}
+
+/// Whether a form of doing is a verb of a tool: the same words may be read in several ways.
+pub(super) fn does(reading: &Reading<'_>, doing: &Hit<'_>, tool: ToolIx) -> bool {
+    reading.hits().iter().any(|h| h.start == doing.start && h.means(Meaning::Verb(tool)))
 }
 
 /// Whether a clause says that something cannot or will not be done.

@@ -134,6 +134,21 @@ mod tests {
     }
 
     #[test]
+    fn blocks_a_name_that_was_not_found_with_words_that_nobody_said() {
+        let mut parts = super::super::testing::parts();
+        let tool = parts.inventory.iter_mut().find(|t| t.name.as_str() == "search_recipes").unwrap();
+        tool.params[0].kind = ParamType::Text;
+        let policy = crate::policy::Policy::new(parts, crate::model::PolicyHash([5; 32])).unwrap();
+        let search = |words: &str| calls(&[("search_recipes", json!({"dish": words}))]);
+        let talk = Talk::new(&policy).driver("a Bath bun, the Somerset one");
+        let history = talk.failed("search_recipes", json!({"dish": "Bath bun"})).history();
+        let found = |words: &str| check(&GATE, &policy, &history, &search(words)).len();
+        assert_eq!(found("Bath bun England"), 1);
+        assert_eq!(found("Bath bun Somerset"), 0);
+        assert_eq!(found("Chelsea bun"), 0);
+    }
+
+    #[test]
     fn blocks_a_failed_call_also_in_the_next_turn() {
         let again = |talk: Talk<'_>| talk.failed("move_door", door()).assistant("It failed.").driver("again").history();
         assert_eq!(found("move_door", door(), again), 1);

@@ -85,11 +85,13 @@ pub enum PhraseRole {
     Dangling,
     /// Makes of a state a possibility, a duty or a matter of the past (`can`, `already`).
     Modal,
+    /// Says that there is nothing else of a kind (`no other`).
+    Exhaustive,
 }
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -126,6 +128,7 @@ impl PhraseRole {
         Self::Request,
         Self::Dangling,
         Self::Modal,
+        Self::Exhaustive,
     ];
 
     /// The bit of this role in a set of roles.
