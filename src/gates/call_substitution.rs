@@ -1,6 +1,6 @@
 //! Another operation than the one asked for.
 
-use super::offers::{does, share_an_attribute, writes};
+use super::offers::{share_an_attribute, verbs};
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier};
 use crate::obligations::is_plain_yes;
@@ -41,13 +41,13 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
 }
 
 /// Utterances of the driver that are looked back at.
-const KEPT: usize = 6;
+const KEPT: usize = 3;
 
 /// The driver's words that forbid a tool, where its latest mention is that.
 fn forbidden(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, Exhausted> {
     for utterance in view.history.driver().iter().rev().take(KEPT) {
         view.spend(utterance.words.len())?;
-        let driver = view.policy.lexicon.read(utterance.words.clone());
+        let driver = view.read(utterance);
         if is_plain_yes(&driver) {
             return Ok(None); // what was agreed to is consent's business
         }
@@ -57,7 +57,7 @@ fn forbidden(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, Exhausted>
             let clause = driver.clause(verb);
             let mut nouns = driver.nouns().filter(|h| driver.clause(h) == clause).peekable();
             // A verb alone names a tool that no other shares it with.
-            let alone = nouns.peek().is_none() && writes(view, |t| verb.means(Meaning::Verb(t)))?.len() == 1;
+            let alone = nouns.peek().is_none() && verbs(view, &driver, verb).len() == 1;
             if alone || nouns.any(|h| h.names(tool)) {
                 named.push(verb);
             }
@@ -87,7 +87,8 @@ fn is_denied(driver: &Reading<'_>, verb: &Hit<'_>) -> bool {
 /// Calls that do something else to what the driver asked to take away.
 fn substituted(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     let Some(driver) = view.driver().filter(|d| d.has(PhraseRole::Remove)) else { return Ok(()) };
-    let asked = writes(view, |t| driver.names(t) && driver.role(PhraseRole::Remove).any(|h| does(driver, h, t)))?;
+    let removing = driver.role(PhraseRole::Remove).flat_map(|h| verbs(view, driver, h));
+    let asked: Vec<ToolIx> = removing.filter(|t| driver.names(*t)).collect();
     let position = |name: &str| view.policy.inventory.position(name);
     let drafted: Vec<_> = view.draft.calls.iter().map(|c| position(c.tool.as_str())).collect();
     if drafted.iter().flatten().chain(view.this_turn().filter_map(|p| p.tool.as_ref())).any(|t| asked.contains(t)) {
@@ -115,7 +116,8 @@ mod tests {
     /// A kitchen whose recipe can be loaded and whose list can be cleared.
     fn found(driver: &str, draft: &[(&str, serde_json::Value)]) -> usize {
         let mut parts = parts();
-        let at = |parts: &PolicyParts, name: &str| parts.inventory.iter().position(|t| t.name.as_str() == name).unwrap();
+        let at =
+            |parts: &PolicyParts, name: &str| parts.inventory.iter().position(|t| t.name.as_str() == name).unwrap();
         let (clear, load) = (at(&parts, "start_dishwasher"), at(&parts, "load_recipe"));
         let words = |word: &str| [("en".to_owned(), vec![word.to_owned()])].into();
         parts.model.tools[clear].touches = vec![crate::state::AttrIx(2)];

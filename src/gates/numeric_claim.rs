@@ -8,7 +8,7 @@ use super::exhaustive::narrowed;
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier, Words};
 use crate::policy::number;
-use crate::state::Outcome;
+use crate::state::{Outcome, PastCall};
 
 gate! {
     /// A precise number in a reply comes from somewhere.
@@ -48,15 +48,43 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     if stated.is_empty() {
         return Ok(());
     }
-    let known = known(view)?;
-    for (word, stated) in stated {
-        if !is_known(view, &known, &stated)? {
-            let because = format!("the reply states {word}, but no result holds that number or yields it");
-            findings.push(Finding::new(NAME, Tier::Hard, because));
-            break;
-        }
+    if let Some(word) = unknown(view, stated)? {
+        let because = format!("the reply states {word}, but no result holds that number or yields it");
+        findings.push(Finding::new(NAME, Tier::Hard, because));
     }
     Ok(())
+}
+
+/// Calls and messages that are looked back at. Beyond them a number may have been seen, and nothing is
+/// said about it: a long drive must neither make a check slow nor a finding uncertain.
+const KEPT: usize = 48;
+
+/// The first number that nothing known yields.
+fn unknown<'r>(view: &View<'_>, mut open: Vec<(&'r str, Stated)>) -> Result<Option<&'r str>, Exhausted> {
+    let mut known = Known::default();
+    let mut see = |fresh: Known, open: &mut Vec<(&'r str, Stated)>| {
+        open.retain(|(_, stated)| !fresh.0.values().flatten().any(|n| FACTORS.iter().any(|f| stated.is(n * f))));
+        fresh.0.into_iter().for_each(|(field, mut numbers)| known.0.entry(field).or_default().append(&mut numbers));
+    };
+    for past in view.history.calls().iter().rev().take(KEPT) {
+        see(Known::of_call(view, past)?, &mut open);
+        if open.is_empty() {
+            return Ok(None);
+        }
+    }
+    for utterance in view.history.driver().iter().rev().take(KEPT) {
+        see(Known::of_text(view, &utterance.text)?, &mut open);
+    }
+    see(Known::of_text(view, view.history.system())?, &mut open);
+    if view.history.calls().len() > KEPT || view.history.driver().len() > KEPT {
+        return Ok(None);
+    }
+    for (word, stated) in open {
+        if !known.adds_up_to(view, &stated)? {
+            return Ok(Some(word));
+        }
+    }
+    Ok(None)
 }
 
 /// A number with a fraction, and how far from it the number meant may lie.
@@ -80,48 +108,40 @@ impl Stated {
     }
 }
 
-fn is_known(view: &View<'_>, known: &Known, stated: &Stated) -> Result<bool, Exhausted> {
-    for numbers in known.0.values() {
-        view.spend(numbers.len())?;
-        if numbers.iter().any(|n| FACTORS.iter().any(|f| stated.is(n * f))) {
-            return Ok(true);
-        }
-    }
-    for numbers in known.0.values() {
-        let some = numbers.get(..numbers.len().min(MOST)).unwrap_or_default();
-        view.spend(some.len() * some.len())?;
-        if some.iter().any(|a| some.iter().any(|b| stated.is(a + b) || stated.is(a - b))) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Every number known, by the field it stands in.
+/// Numbers by the field they stand in.
 #[derive(Default)]
 struct Known(BTreeMap<String, Vec<f64>>);
 
-fn known(view: &View<'_>) -> Result<Known, Exhausted> {
-    let mut known = Known::default();
-    for past in view.history.calls().iter().rev() {
-        view.spend(1)?;
+impl Known {
+    fn of_call(view: &View<'_>, past: &PastCall) -> Result<Self, Exhausted> {
+        let mut known = Self::default();
         match &past.outcome {
             Outcome::Done(payload) => known.walk(view, "", payload)?,
             Outcome::Failed(why) | Outcome::Unknown(why) => known.text(view, "", why)?,
             Outcome::Pending => {}
         }
-        for (name, value) in &past.call.arguments {
-            known.walk(view, name, value)?;
-        }
+        past.call.arguments.iter().try_for_each(|(name, value)| known.walk(view, name, value))?;
+        Ok(known)
     }
-    for utterance in view.history.driver() {
-        known.text(view, "", &utterance.text)?;
-    }
-    known.text(view, "", view.history.system())?;
-    Ok(known)
-}
 
-impl Known {
+    fn of_text(view: &View<'_>, text: &str) -> Result<Self, Exhausted> {
+        let mut known = Self::default();
+        known.text(view, "", text)?;
+        Ok(known)
+    }
+
+    /// Whether a number is the sum or the difference of two of one field.
+    fn adds_up_to(&self, view: &View<'_>, stated: &Stated) -> Result<bool, Exhausted> {
+        for numbers in self.0.values() {
+            let some = numbers.get(..numbers.len().min(MOST)).unwrap_or_default();
+            view.spend(some.len() * some.len())?;
+            if some.iter().any(|a| some.iter().any(|b| stated.is(a + b) || stated.is(a - b))) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn walk(&mut self, view: &View<'_>, field: &str, json: &Json) -> Result<(), Exhausted> {
         view.spend(1)?;
         match json {
@@ -152,12 +172,7 @@ impl Known {
     }
 
     fn add(&mut self, field: &str, number: f64) {
-        match self.0.get_mut(field) {
-            Some(numbers) => numbers.push(number),
-            None => {
-                self.0.insert(field.to_owned(), vec![number]);
-            }
-        }
+        self.0.entry(field.to_owned()).or_default().push(number);
     }
 }
 
@@ -170,7 +185,8 @@ mod tests {
 
     fn found(reply: &str) -> usize {
         let policy = kitchen();
-        let recipes = json!({"recipes": [{"weight_kg": 1.25, "minutes": 90}, {"weight_kg": 2.85}], "note": "rated 4.7 of 5"});
+        let recipes =
+            json!({"recipes": [{"weight_kg": 1.25, "minutes": 90}, {"weight_kg": 2.85}], "note": "rated 4.7 of 5"});
         let talk = Talk::new(&policy).driver("a cake under 3.2 kilos");
         let history = talk.done("search_recipes", json!({"dish": "cakes"}), recipes).history();
         check(&GATE, &policy, &history, &Draft::reply(reply)).len()
@@ -185,7 +201,9 @@ mod tests {
 
     #[test]
     fn allows_what_was_observed_said_rounded_or_added() {
-        for reply in ["It weighs 1.25 kg.", "About 1.3 kg.", "Rated 4.7.", "Below 3.2 kilos.", "Together 4.1 kg.", "1250.0 g"] {
+        for reply in
+            ["It weighs 1.25 kg.", "About 1.3 kg.", "Rated 4.7.", "Below 3.2 kilos.", "Together 4.1 kg.", "1250.0 g"]
+        {
             assert_eq!(found(reply), 0, "{reply}");
         }
     }

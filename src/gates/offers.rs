@@ -8,7 +8,7 @@ use super::claims::words;
 use super::{Exhausted, View};
 use crate::model::ToolCall;
 use crate::obligations::Said;
-use crate::policy::{Hit, Meaning, PhraseRole, Reading};
+use crate::policy::{Hit, PhraseRole, Reading};
 use crate::tools::{ParamType, Tool, ToolIx};
 use serde_json::Value as Json;
 
@@ -66,13 +66,15 @@ fn collect(
         let named = heads(objects(reply, cue, doing));
         if named.is_empty() {
             // A verb that only one tool has names it: `navigate to the first one`.
-            if let [only] = writes(view, |t| does(reply, doing, t))?.as_slice() {
+            if let [only] = verbs(view, reply, doing).as_slice() {
                 push(vec![*only], true);
             }
         }
         for noun in named {
-            let acting = writes(view, |t| noun.names(t))?;
-            let said: Vec<ToolIx> = acting.iter().copied().filter(|t| does(reply, doing, *t)).collect();
+            let acting: Vec<ToolIx> = noun.nouns().filter(|t| is_write(view, *t)).collect();
+            view.spend(acting.len())?;
+            let verbs = verbs(view, reply, doing);
+            let said: Vec<ToolIx> = acting.iter().copied().filter(|t| verbs.contains(t)).collect();
             let tools = if said.is_empty() { acting } else { said };
             if !tools.is_empty() {
                 push(tools, false);
@@ -82,9 +84,14 @@ fn collect(
     Ok(offers)
 }
 
-/// Whether a form of doing is a verb of a tool: the same words may be read in several ways.
-pub(super) fn does(reading: &Reading<'_>, doing: &Hit<'_>, tool: ToolIx) -> bool {
-    reading.hits().iter().any(|h| h.start == doing.start && h.means(Meaning::Verb(tool)))
+/// The writes whose verb a form of doing is: the same word may be read in several ways.
+pub(super) fn verbs(view: &View<'_>, reading: &Reading<'_>, doing: &Hit<'_>) -> Vec<ToolIx> {
+    let here = reading.hits().iter().filter(|h| h.start == doing.start);
+    here.flat_map(Hit::verbs).filter(|t| is_write(view, *t)).collect()
+}
+
+fn is_write(view: &View<'_>, tool: ToolIx) -> bool {
+    view.policy.inventory.at(tool).is_some_and(Tool::is_write)
 }
 
 /// Whether a clause says that something cannot or will not be done.
@@ -100,7 +107,7 @@ fn doing<'r, 'p>(view: &View<'_>, reply: &'r Reading<'p>, cue: &'r Hit<'p>) -> R
     let clause = reply.clause(cue);
     for hit in reply.hits().iter().filter(|h| reply.clause(h) == clause && h.start >= cue.end) {
         view.spend(1)?;
-        if hit.is(PhraseRole::Change) || !writes(view, |t| hit.means(Meaning::Verb(t)))?.is_empty() {
+        if hit.is(PhraseRole::Change) || hit.verbs().next().is_some() {
             return Ok(Some(hit));
         }
         if hit.is(PhraseRole::Look) {
@@ -131,13 +138,6 @@ fn heads<'r, 'p>(nouns: Vec<&'r Hit<'p>>) -> Vec<&'r Hit<'p>> {
     nouns.iter().zip(next).filter(|(h, next)| next.is_none_or(|n| n > h.end)).map(|(h, _)| *h).collect()
 }
 
-/// Writes of the inventory, removed ones included, for which something holds.
-pub(super) fn writes(view: &View<'_>, mut which: impl FnMut(ToolIx) -> bool) -> Result<Vec<ToolIx>, Exhausted> {
-    view.spend(1)?;
-    let all = view.policy.inventory.iter().zip((0_u16..).map(ToolIx));
-    Ok(all.filter(|(t, ix)| t.is_write() && which(*ix)).map(|(_, ix)| ix).collect())
-}
-
 /// Whether a tool can be called here: neither it nor a parameter that every call needs is removed.
 pub(super) fn is_usable(view: &View<'_>, tool: ToolIx) -> bool {
     view.available(tool).is_some_and(|t| lost_parameter(view, t).is_none())
@@ -148,6 +148,12 @@ pub(super) fn lost_parameter<'t>(view: &View<'_>, tool: &'t Tool) -> Option<&'t 
     let removed = view.history.removed();
     let lost = |name: &str| removed.parameter(tool.name.as_str(), name);
     tool.params.iter().filter(|p| p.required).map(|p| p.name.as_str()).find(|name| lost(name))
+}
+
+/// Whether a usable write changes what one of these does.
+pub(super) fn has_substitute(view: &View<'_>, tools: &[ToolIx]) -> bool {
+    let all = view.policy.inventory.iter().zip((0_u16..).map(ToolIx)).map(|(_, ix)| ix);
+    all.filter(|t| is_usable(view, *t)).any(|t| tools.iter().any(|o| share_an_attribute(view, *o, t)))
 }
 
 /// Whether two writes set something in common: whichever was called, the change is of the same kind.

@@ -1,6 +1,6 @@
 //! Promises and offers against what this car can do.
 
-use super::offers::{Offer, is_usable, lost_parameter, meant, offers, share_an_attribute, writes};
+use super::offers::{Offer, has_substitute, is_usable, lost_parameter, meant, offers};
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Draft, Finding, Tier};
 use crate::obligations::owed;
@@ -43,19 +43,13 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         let lacks = lost_parameter(view, tool).filter(|_| !view.history.removed().tool(tool.name.as_str()));
         let lacks = lacks.map_or_else(|| tool.name.to_string(), |p| format!("{}.{p}", tool.name));
         let because = format!("the reply says \"{}\", but `{lacks}` is missing here; say so instead", offer.words);
-        let tier = if offer.by_verb && has_substitute(view, &offer)? { Tier::Advisory } else { Tier::Hard };
+        let tier = if offer.by_verb && has_substitute(view, &offer.tools) { Tier::Advisory } else { Tier::Hard };
         findings.push(Finding::new(NAME, tier, because));
         if tier == Tier::Hard {
             break; // one empty promise is enough to send the reply back
         }
     }
     Ok(())
-}
-
-/// Whether a usable tool changes what the offered one would.
-fn has_substitute(view: &View<'_>, offer: &Offer) -> Result<bool, Exhausted> {
-    let rivals = writes(view, |t| is_usable(view, t) && offer.tools.iter().any(|o| share_an_attribute(view, *o, t)))?;
-    Ok(!rivals.is_empty())
 }
 
 /// What the policy demands along with an offered call, where this car lacks it.
@@ -69,7 +63,8 @@ fn companion_lacks(view: &View<'_>, reply: &Reading<'_>, offer: &Offer) -> Optio
     if reply.names(lacking) {
         return None;
     }
-    let because = format!("the reply says \"{}\", but that is not allowed without more: {}", offer.words, conflict.because);
+    let because =
+        format!("the reply says \"{}\", but that is not allowed without more: {}", offer.words, conflict.because);
     let finding = Finding::new(NAME, Tier::Hard, because);
     Some(match conflict.rules.first().and_then(|r| view.policy.rule(*r)) {
         Some(rule) => finding.by(&rule.id, &rule.source),

@@ -114,6 +114,13 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_reply_is_found_although_an_earlier_gate_fails() {
+        let (found, health) = run_on(&Draft::reply(""), &[&PANICS, &super::super::output_integrity::GATE]);
+        assert_eq!(found, ["output-integrity: the draft neither says nor does anything"]);
+        assert_eq!(health.faults.len(), 1);
+    }
+
+    #[test]
     fn a_hard_gate_that_fails_on_a_write_denies_it() {
         let (found, _) = run_on(&write(), &[&PANICS, &SOUND]);
         assert_eq!(found.len(), 2);

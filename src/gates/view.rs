@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::model::{Draft, Words};
 use crate::obligations::Owed;
 use crate::policy::{Policy, Reading};
-use crate::state::{History, PastCall};
+use crate::state::{History, PastCall, Utterance};
 use crate::tools::{Tool, ToolIx};
 
 /// A gate used up its budget: its check is bounded, whatever the input.
@@ -80,6 +80,14 @@ impl<'a> View<'a> {
         self.driver
             .get_or_init(|| self.history.driver().last().map(|u| self.policy.lexicon.read(Arc::clone(&u.words))))
             .as_ref()
+    }
+
+    /// Anything that was said, as the policy understands it.
+    pub fn read(&self, utterance: &Utterance) -> Reading<'a> {
+        match self.driver().filter(|_| self.history.driver().last().is_some_and(|u| u.step == utterance.step)) {
+            Some(latest) => latest.clone(),
+            None => self.policy.lexicon.read(Arc::clone(&utterance.words)),
+        }
     }
 
     /// The tool at a position, unless it is removed here.

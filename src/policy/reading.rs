@@ -28,6 +28,11 @@ impl<'p> Hit<'p> {
         self.phrase.meanings.iter().filter_map(|m| if let Meaning::Noun(tool) = m { Some(*tool) } else { None })
     }
 
+    /// The tools whose verb it is.
+    pub fn verbs(&self) -> impl Iterator<Item = ToolIx> + use<'p> {
+        self.phrase.meanings.iter().filter_map(|m| if let Meaning::Verb(tool) = m { Some(*tool) } else { None })
+    }
+
     /// Whether it is a noun of that tool.
     pub fn names(&self, tool: ToolIx) -> bool {
         self.means(Meaning::Noun(tool))

@@ -5,6 +5,7 @@ mod support;
 mod companions;
 mod consent;
 mod others;
+mod replies;
 
 use serde_json::{Value as Json, json};
 use support::Scene;

@@ -2,12 +2,12 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use obligato::compile::{SetSource, compile};
 use obligato::model::{Conversation, canonical, Draft, Limits, ReportedCall, VerdictReport};
 use obligato::policy::{Advice, HardLimits, Policy};
-use obligato::state::History;
+use obligato::state::{History, Outcome};
 use obligato::tools::Removed;
 use obligato::verify::{Binding, Checked, SessionId, Step, report};
 use serde_json::{Value as Json, json};
@@ -48,6 +48,15 @@ pub fn car_bench() -> Option<&'static Policy> {
         .as_ref()
 }
 
+/// The kitchen: a policy of another domain.
+pub fn kitchen() -> &'static Policy {
+    static POLICY: OnceLock<Policy> = OnceLock::new();
+    POLICY.get_or_init(|| {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/policies/kitchen");
+        load(SetSource::read(&dir, None, None).unwrap())
+    })
+}
+
 /// A conversation told step by step, then a draft.
 pub struct Scene {
     policy: &'static Policy,
@@ -61,7 +70,8 @@ impl Scene {
     /// A conversation under a policy, at a fixed place and time.
     pub fn new(policy: &'static Policy) -> Self {
         let system = "CURRENT_LOCATION = {\"id\": \"loc_lux_222378\", \"name\": \"Luxembourg\"}\n\
-                      DATETIME = {\"year\": 2025, \"month\": 2, \"day\": 26, \"hour\": 17, \"minute\": 15}";
+                      DATETIME = {\"year\": 2025, \"month\": 2, \"day\": 26, \"hour\": 17, \"minute\": 15}\n\
+                      CLOCK = {\"year\": 2025, \"month\": 2, \"day\": 26, \"hour\": 17, \"minute\": 15}";
         Self {
             policy,
             messages: vec![json!({"role": "system", "content": system})],
@@ -97,12 +107,12 @@ impl Scene {
 
     /// A call that succeeded with a result.
     pub fn done(self, tool: &str, arguments: Json, result: Json) -> Self {
-        self.call(tool, arguments, json!({"status": "SUCCESS", "result": result}))
+        self.call(tool, arguments, &Outcome::Done(Arc::new(result)))
     }
 
     /// A call that failed.
     pub fn failed(self, tool: &str, arguments: Json) -> Self {
-        self.call(tool, arguments, json!({"status": "FAILURE", "errors": {"X": "blocked"}}))
+        self.call(tool, arguments, &Outcome::Failed("it is blocked".into()))
     }
 
     /// A read that succeeded.
@@ -110,13 +120,14 @@ impl Scene {
         self.done(tool, json!({}), result)
     }
 
-    fn call(mut self, tool: &str, arguments: Json, result: Json) -> Self {
+    fn call(mut self, tool: &str, arguments: Json, outcome: &Outcome) -> Self {
+        let result = self.policy.model.result.text(outcome).unwrap();
         let id = format!("c{}", self.calls);
         self.calls += 1;
         let function = json!({"name": tool, "arguments": arguments.to_string()});
         self.messages.push(json!({"role": "assistant", "content": null,
             "tool_calls": [{"id": id, "type": "function", "function": function}]}));
-        self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": result.to_string()}));
+        self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": result}));
         self
     }
 

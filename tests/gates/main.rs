@@ -1,4 +1,8 @@
-//! The gates seen from outside: what their sources may not hold.
+//! The gates seen from outside: what their sources may not hold, and how they do in another domain.
+#[path = "../support/mod.rs"]
+mod support;
+
+mod kitchen;
 
 use std::fs;
 use std::path::{Path, PathBuf};
