@@ -52,7 +52,7 @@ fn refusal(policy: &Policy, owed: &Owed, findings: &[Finding]) -> Option<String>
     if let Some(breach) = prohibited {
         return Some(policy.say(LANGUAGE, "not-allowed", &[("what", &breach.because)]));
     }
-    findings.iter().find(|f| f.tier == Tier::Hard && f.say.is_some()).and_then(|f| f.say.clone())
+    findings.iter().find(|f| f.tier == Tier::Hard && f.fatal).and_then(|f| f.say.clone())
 }
 
 /// Reads of the draft itself, then the ones that findings demand, each once.

@@ -139,7 +139,7 @@ fn limits(policy: &Policy, history: &History, limits: &HardLimits, owed: &Owed, 
             }
             None => {
                 let because = format!("the hard limit `{name}` forbids {call}");
-                findings.push(Finding::new(HARD_LIMITS, Tier::Hard, because).at(at).saying(broken.limit.say.clone()));
+                findings.push(Finding::new(HARD_LIMITS, Tier::Hard, because).at(at).refusing(broken.limit.say.clone()));
             }
         }
     }
