@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         let page = html::Page::new(&policy, args.apply.into(), names.collect(), &recorded, &judged, &summary);
         write(out, |file| page.write(file))?;
     }
-    summary.print();
+    summary.print(&mut io::stdout().lock()).map_err(CliError::output)?;
     Ok(Exit::Done)
 }
 

@@ -1,6 +1,7 @@
 //! What all judged conversations come to.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use serde::Serialize;
 
@@ -64,26 +65,27 @@ impl Summary {
     }
 
     /// Prints them for a person.
-    pub(super) fn print(&self) {
+    ///
+    /// # Errors
+    /// What the stream says.
+    pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let [passing, failing] = self.outcomes;
         let [objected, caught] = self.objected;
-        println!("{} conversations, {} messages judged", self.conversations, self.turns);
-        println!("objected to or amended: {objected} of {passing} passing, {caught} of {failing} failing");
+        writeln!(out, "{} conversations, {} messages judged", self.conversations, self.turns)?;
+        writeln!(out, "objected to or amended: {objected} of {passing} passing, {caught} of {failing} failing")?;
         let verdicts: Vec<String> = self.verdicts.iter().map(|(name, n)| format!("{name} {n}")).collect();
-        println!("verdicts: {}", verdicts.join(", "));
-        table("gate", &self.gates);
+        writeln!(out, "verdicts: {}", verdicts.join(", "))?;
+        table(out, "gate", &self.gates)?;
         if !self.rules.is_empty() {
-            table("rule", &self.rules);
+            table(out, "rule", &self.rules)?;
         }
-        println!("check: p50 {:.1} µs, p99 {:.1} µs", self.micros_p50, self.micros_p99);
+        writeln!(out, "check: p50 {:.1} µs, p99 {:.1} µs", self.micros_p50, self.micros_p99)
     }
 }
 
-fn table(heading: &str, counts: &BTreeMap<String, [usize; 2]>) {
-    println!("{heading:<28}{:>9}{:>9}", "passing", "failing");
-    for (name, [passing, failing]) in counts {
-        println!("{name:<28}{passing:>9}{failing:>9}");
-    }
+fn table(out: &mut impl Write, heading: &str, counts: &BTreeMap<String, [usize; 2]>) -> io::Result<()> {
+    writeln!(out, "{heading:<28}{:>9}{:>9}", "passing", "failing")?;
+    counts.iter().try_for_each(|(name, [passing, failing])| writeln!(out, "{name:<28}{passing:>9}{failing:>9}"))
 }
 
 fn bump(pair: &mut [usize; 2], side: usize) {

@@ -86,6 +86,6 @@ function callBlock(tool, values, mark) {
     ? keys.map((key, at) => [at ? ", " : "", h("span", { class: "key" }, key), ": ", h("span", { class: "value" }, canonical(values[key]))])
     : h("span", { class: "value" }, String(values));
   return h("li", { class: "call" + (mark ? " " + mark : "") },
-    mark && h("span", { class: "mark" }, mark === "added" ? "added" : "not as drafted"),
+    mark && h("span", { class: "mark" }, mark),
     h("code", {}, h("b", {}, tool), "(", inner, ")"));
 }
