@@ -11,7 +11,9 @@ mod consent_scope;
 mod findings;
 mod future_condition;
 mod gather_before_act;
+mod hard_limits;
 mod identifier_provenance;
+mod mixed_message;
 mod obligations;
 mod policy_advisory;
 mod refusal_read;
@@ -59,6 +61,8 @@ pub(crate) use gate;
 /// All gates in evaluation order.
 pub static GATES: &[&Gate] = &[
     &schema_validity::GATE,
+    &hard_limits::GATE,
+    &mixed_message::GATE,
     &required_parameters::GATE,
     &identifier_provenance::GATE,
     &obligations::GATE,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::model::{Draft, Words};
 use crate::obligations::Owed;
-use crate::policy::{Policy, Reading};
+use crate::policy::{HardLimits, Policy, Reading};
 use crate::state::{History, PastCall};
 use crate::tools::{Tool, ToolIx};
 
@@ -16,6 +16,9 @@ pub struct Exhausted;
 
 /// Steps one gate may take on one draft: a step is a word, an argument or a past call looked at.
 pub(super) const BUDGET: u32 = 200_000;
+
+/// What holds where no image says anything (`verify`, `replay`).
+static NO_LIMITS: HardLimits = HardLimits { limit: Vec::new() };
 
 /// Everything a gate may see: borrowed, immutable, complete.
 #[derive(Debug)]
@@ -30,6 +33,8 @@ pub struct View<'a> {
     pub drafted: &'a Draft,
     /// What the policy owes for it.
     pub owed: &'a Owed,
+    /// The limits of the image, beneath every policy.
+    pub limits: &'a HardLimits,
     fuel: Cell<u32>,
     reply: OnceCell<Option<Reading<'a>>>,
     driver: OnceCell<Option<Reading<'a>>>,
@@ -44,10 +49,18 @@ impl<'a> View<'a> {
             draft: &owed.amended,
             drafted,
             owed,
+            limits: &NO_LIMITS,
             fuel: Cell::new(BUDGET),
             reply: OnceCell::new(),
             driver: OnceCell::new(),
         }
+    }
+
+    /// The view with the limits of an image.
+    #[must_use]
+    pub fn with_limits(mut self, limits: &'a HardLimits) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// Takes steps off the budget. Call it in every loop over input.

@@ -26,7 +26,11 @@ pub(super) fn judge_reply(policy: &Policy, history: &History, counts: &Counts, o
                 Some(hint) => owed.hints.push(Hint { rule: ix, call: None, text: hint.clone() }),
                 None => {
                     let clause = evidence(&frame, rule);
-                    let because = if clause.is_empty() { rule.sentence.to_string() } else { format!("{} ({clause})", rule.sentence) };
+                    let because = if clause.is_empty() {
+                        rule.sentence.to_string()
+                    } else {
+                        format!("{} ({clause})", rule.sentence)
+                    };
                     owed.breaches.push(Breach { rule: ix, call: None, because, unknown: false });
                 }
             }

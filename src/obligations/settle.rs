@@ -29,7 +29,8 @@ pub(super) struct Settlement {
 
 /// Runs the fixpoint over a plan.
 pub(super) fn settle(policy: &Policy, history: &History, plan: Plan) -> Settlement {
-    let mut s = Settlement { plan, debts: Vec::new(), conflicts: Vec::new(), reads: Vec::new(), waived: HashSet::new() };
+    let mut s =
+        Settlement { plan, debts: Vec::new(), conflicts: Vec::new(), reads: Vec::new(), waived: HashSet::new() };
     for _ in 0..ROUNDS {
         let mut owed = demands(policy, history, &s.plan);
         for demand in &mut owed {
@@ -124,7 +125,8 @@ fn insert(policy: &Policy, history: &History, s: &mut Settlement, demand: &Deman
     let only_reads = |c: &Planned| c.tool.and_then(|t| policy.inventory.at(t)).is_some_and(|t| !t.is_write());
     if calls.iter().all(only_reads) {
         let text = if because.is_empty() { rule.sentence.to_string() } else { because };
-        let reads = calls.into_iter().map(|c| ReadDebt { rule: demand.rule, call, read: c.call, because: text.clone() });
+        let reads =
+            calls.into_iter().map(|c| ReadDebt { rule: demand.rule, call, read: c.call, because: text.clone() });
         s.reads.extend(reads);
         return waive(s);
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use obligato::compile::{SetSource, compile};
-use obligato::model::{Conversation, canonical, Draft, Limits, ReportedCall, VerdictReport};
+use obligato::model::{Conversation, Draft, Limits, ReportedCall, VerdictReport, canonical};
 use obligato::policy::{Advice, HardLimits, Policy};
 use obligato::state::History;
 use obligato::tools::Removed;
