@@ -5,6 +5,7 @@ pub mod form;
 pub mod grammar;
 #[cfg(feature = "llama")]
 pub mod llama;
+#[cfg(feature = "remote")]
 mod offer;
 mod prompt;
 #[cfg(feature = "remote")]
