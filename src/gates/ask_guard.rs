@@ -1,6 +1,6 @@
 //! Questions that a read would answer.
 
-use super::said::{steps, takes_choice};
+use super::said::{steps, subjects, takes_choice};
 use super::{Exhausted, Findings, View, gate, stored};
 use crate::model::{Finding, Tier};
 use crate::policy::{Hit, PhraseRole, Reading};
@@ -126,7 +126,7 @@ fn narrowed(view: &View<'_>, asked: &Asked) -> Option<String> {
 fn about_sentence(view: &View<'_>, text: &Reading<'_>, sentence: Option<u16>) -> Result<Vec<ToolIx>, Exhausted> {
     let mut tools = Vec::new();
     for noun in text.nouns().filter(|h| sentence.is_none_or(|s| text.sentence(h) == s)) {
-        for tool in noun.nouns() {
+        for tool in subjects(view.policy, noun) {
             view.spend(1)?;
             if !tools.contains(&tool) && takes_choice(view.policy, tool) && view.available(tool).is_some() {
                 tools.push(tool);

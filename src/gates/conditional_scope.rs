@@ -3,8 +3,8 @@
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier, Words};
 use crate::policy::{PhraseRole, Reading};
-use crate::state::Utterance;
-use crate::tools::ToolIx;
+use crate::state::{SetFrom, Utterance};
+use crate::tools::{ParamType, ToolIx};
 
 gate! {
     /// A call stays within what the driver ruled out: "don't start yet" holds until it is taken back.
@@ -29,9 +29,7 @@ gate! {
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for (at, call) in view.draft.calls.iter().enumerate().filter(|(_, c)| c.by.is_none()) {
         let Some(tool) = view.policy.inventory.position(call.tool.as_str()) else { continue };
-        let effect = view.policy.model.tool(tool);
-        let is_write = view.policy.inventory.at(tool).is_some_and(|t| t.is_write());
-        if !is_write || effect.is_none_or(|e| e.sets.iter().any(|s| matches!(s.from, crate::state::SetFrom::Argument { .. }))) {
+        if !view.policy.inventory.at(tool).is_some_and(|t| t.is_write()) || takes_value(view, tool) {
             continue;
         }
         if let Some(words) = ruled_out(view, tool)? {
@@ -40,6 +38,16 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
     }
     Ok(())
+}
+
+/// Whether a tool sets a value that may be wanted otherwise: on or off, how far, which.
+fn takes_value(view: &View<'_>, tool: ToolIx) -> bool {
+    let Some(effect) = view.policy.model.tool(tool) else { return true };
+    effect.sets.iter().any(|set| {
+        let SetFrom::Argument { name, .. } = &set.from else { return false };
+        let param = view.policy.inventory.at(tool).and_then(|t| t.param(name));
+        !param.is_some_and(|p| matches!(p.kind, ParamType::List(_)))
+    })
 }
 
 /// The clause by which the driver ruled a tool out, unless something later took that back.

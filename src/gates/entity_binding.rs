@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use super::said::names;
 use super::sources::Source;
 use super::{Exhausted, Findings, View, gate, stored};
 use crate::model::{Finding, Tier, ToolCall, Words};
@@ -90,7 +91,7 @@ fn decorated(view: &View<'_>, call: &ToolCall) -> Result<Option<String>, Exhaust
 fn ambiguous(view: &View<'_>, call: &ToolCall) -> Result<Option<(String, ToolCall)>, Exhausted> {
     let Some(own) = view.policy.inventory.position(call.tool.as_str()).filter(|_| call.by.is_none()) else { return Ok(None) };
     let Some(read) = unread_state(view, own, call) else { return Ok(None) };
-    if view.heard()?.iter().chain(view.spoken()?).any(|reading| reading.names(own)) {
+    if view.heard()?.iter().chain(view.spoken()?).any(|reading| names(view.policy, reading, own)) {
         return Ok(None);
     }
     let Some(driver) = view.driver() else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::said::{numbers, same, says_word};
+use super::said::{names, numbers, same, says_word};
 use super::sources::Source;
 use super::{Exhausted, Findings, View, gate, stored};
 use crate::model::{Finding, Tier, ToolCall};
@@ -62,7 +62,7 @@ fn about<'a>(view: &View<'a>, tool: ToolIx) -> Result<Vec<Reading<'a>>, Exhauste
     for sentence in stored::sentences(view)? {
         view.spend(sentence.len() / 4)?;
         let reading = view.policy.read(sentence);
-        if reading.names(tool) {
+        if names(view.policy, &reading, tool) {
             found.push(reading);
         }
     }

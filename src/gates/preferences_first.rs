@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::said::says_word;
+use super::said::{names, says_word};
 use super::sources::Source;
 use super::tour::{Offered, edit, is_picked, is_single, legs};
 use super::{Exhausted, Findings, View, gate, stored};
@@ -67,7 +67,7 @@ fn unsaid_word(view: &View<'_>, tool: ToolIx, call: &ToolCall) -> Result<Option<
         let Some(Json::String(word)) = call.arguments.get(name).filter(|_| is_word) else { continue };
         let asked = view.spoken()?.iter().filter(|r| r.words().asks());
         let given = view.heard()?.iter().chain(asked).any(|reading| {
-            let copies = reading.has(PhraseRole::Relative) && reading.names(tool);
+            let copies = reading.has(PhraseRole::Relative) && names(view.policy, reading, tool);
             copies || reading.has(PhraseRole::Off) || says_word(view.policy, reading, word)
         });
         if !given {

@@ -1,7 +1,7 @@
 //! Whether a text gives a value, and for what.
 
 use crate::policy::{Hit, PhraseRole, Policy, Reading};
-use crate::state::SetFrom;
+use crate::state::{AttrIx, SetFrom};
 use crate::tools::{ParamType, ToolIx};
 
 /// A number that a call wants to set.
@@ -98,12 +98,36 @@ pub(super) fn same(a: f64, b: f64) -> bool {
 fn bound(policy: &Policy, reading: &Reading<'_>, (start, end): (usize, usize), tool: ToolIx) -> Option<ToolIx> {
     let mut other = None;
     for hit in reading.nouns().filter(|h| (start..end).contains(&h.start)) {
-        if hit.names(tool) {
+        let meant = subjects(policy, hit);
+        if meant.contains(&tool) {
             return None;
         }
-        other = other.or_else(|| hit.nouns().find(|t| takes_number(policy, *t)));
+        other = other.or_else(|| meant.into_iter().find(|t| takes_number(policy, *t)));
     }
     other
+}
+
+/// Tools that a noun stands for. One that only names a reading (`seat heating level`) stands for what
+/// sets it.
+pub(super) fn subjects(policy: &Policy, noun: &Hit<'_>) -> Vec<ToolIx> {
+    let mut meant: Vec<ToolIx> = noun.nouns().collect();
+    if meant.iter().any(|t| policy.inventory.at(*t).is_some_and(|t| t.is_write())) {
+        return meant;
+    }
+    let reads = |ix: &AttrIx| policy.model.attribute(*ix).and_then(|a| a.read).is_some_and(|r| meant.contains(&r));
+    let writers: Vec<ToolIx> = (0_u16..)
+        .map(ToolIx)
+        .zip(&policy.model.tools)
+        .filter(|(_, effect)| effect.sets.iter().any(|set| reads(&set.attribute)))
+        .map(|(ix, _)| ix)
+        .collect();
+    meant.extend(writers);
+    meant
+}
+
+/// Whether a text names what a tool acts on, itself or by its reading.
+pub(super) fn names(policy: &Policy, reading: &Reading<'_>, tool: ToolIx) -> bool {
+    reading.nouns().any(|noun| subjects(policy, noun).contains(&tool))
 }
 
 /// The words of the sentence around a position.
@@ -157,7 +181,7 @@ pub(super) fn steps(policy: &Policy, reading: &Reading<'_>, tool: ToolIx) -> Vec
     for hit in reading.role(PhraseRole::Relative) {
         let (start, end) = segment(reading, hit.start);
         let inside = |h: &&Hit<'_>| (start..end).contains(&h.start);
-        let asked = reading.hits().iter().filter(inside).any(|h| h.is(PhraseRole::Change) || h.names(tool));
+        let asked = reading.hits().iter().filter(inside).any(|h| h.is(PhraseRole::Change) || subjects(policy, h).contains(&tool));
         let several = reading.role(PhraseRole::Relative).filter(inside).count() > 1;
         let other = bound(policy, reading, (start, end), tool).is_some();
         if asked || several || other {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::said::{Said, Scope, Step, Wanted, said, same, steps};
+use super::said::{Said, Scope, Step, Wanted, names, said, same, steps};
 use super::view::MESSAGES;
 use super::{Exhausted, View, stored};
 use crate::model::{ToolCall, Value, Words};
@@ -43,6 +43,9 @@ pub(super) struct Sourced {
 /// The source of every number in a write that sets a field of the car.
 pub(super) fn judge(view: &View<'_>) -> Result<Vec<Sourced>, Exhausted> {
     let mut found = Vec::new();
+    if !view.heard()?.iter().any(|said| said.language().is_some()) {
+        return Ok(found); // nobody was heard, or in no language that there is a table for
+    }
     for (call, drafted) in view.draft.calls.iter().enumerate().filter(|(_, c)| c.by.is_none()) {
         let Some(tool) = view.policy.inventory.position(drafted.tool.as_str()) else { continue };
         let (Some(effect), Some(known)) = (view.policy.model.tool(tool), view.policy.inventory.at(tool)) else { continue };
@@ -165,7 +168,7 @@ fn is_afoot(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
     if view.draft.calls.iter().any(|c| Some(&c.tool) == name) || view.executed(tool) {
         return Ok(true);
     }
-    Ok(view.heard()?.iter().chain(view.spoken()?).any(|reading| reading.names(tool)))
+    Ok(view.heard()?.iter().chain(view.spoken()?).any(|reading| names(view.policy, reading, tool)))
 }
 
 /// Whether a computation returned this number.
