@@ -4,7 +4,7 @@ use super::said::{steps, subjects, takes_choice};
 use super::{Exhausted, Findings, View, gate, stored};
 use crate::model::{Finding, Tier};
 use crate::policy::{Hit, PhraseRole, Reading};
-use crate::tools::{Topic, ToolIx};
+use crate::tools::{ToolIx, Topic};
 
 gate! {
     /// The driver is not asked for a value before the preferences that may name it were read.
@@ -65,10 +65,12 @@ struct Asked {
 fn question(view: &View<'_>, reply: &Reading<'_>) -> Result<Option<Asked>, Exhausted> {
     for sentence in 0..reply.words().sentences() {
         let is_question = reply.words().is_question(sentence);
-        let before = |role, ask: &Hit<'_>| reply.role(role).any(|h| reply.sentence(h) == sentence && h.start < ask.start);
-        let open = reply.role(PhraseRole::AskValue).filter(|h| reply.sentence(h) == sentence).any(|ask| {
-            (is_question && !before(PhraseRole::Proceed, ask)) || before(PhraseRole::Request, ask)
-        });
+        let before =
+            |role, ask: &Hit<'_>| reply.role(role).any(|h| reply.sentence(h) == sentence && h.start < ask.start);
+        let open = reply
+            .role(PhraseRole::AskValue)
+            .filter(|h| reply.sentence(h) == sentence)
+            .any(|ask| (is_question && !before(PhraseRole::Proceed, ask)) || before(PhraseRole::Request, ask));
         let mut about = about_sentence(view, reply, Some(sentence))?;
         let offers = is_question
             && reply.sentence_has(sentence, PhraseRole::Or)
@@ -114,7 +116,10 @@ fn narrowed(view: &View<'_>, asked: &Asked) -> Option<String> {
     let [tool] = asked.about.as_slice() else { return None };
     let known = view.policy.inventory.at(*tool).filter(|_| asked.itself)?;
     let names_write = |reading: &Reading<'_>| {
-        reading.nouns().flat_map(Hit::nouns).any(|t| view.policy.inventory.at(t).is_some_and(crate::tools::Tool::is_write))
+        reading
+            .nouns()
+            .flat_map(Hit::nouns)
+            .any(|t| view.policy.inventory.at(t).is_some_and(crate::tools::Tool::is_write))
     };
     let said = view.heard().ok()?;
     (view.history.spoken().is_empty() && !said.iter().any(names_write)).then(|| {
@@ -158,7 +163,8 @@ fn searched(view: &View<'_>, reply: &Reading<'_>) -> Result<Vec<Topic>, Exhauste
 /// Whether some other read takes a topic as a word of its own.
 fn is_category(view: &View<'_>, word: &str) -> bool {
     let own = view.policy.model.roles.preferences;
-    let others = (0_u16..).map(ToolIx).zip(view.policy.inventory.iter()).filter(|(ix, t)| Some(*ix) != own && !t.is_write());
+    let others =
+        (0_u16..).map(ToolIx).zip(view.policy.inventory.iter()).filter(|(ix, t)| Some(*ix) != own && !t.is_write());
     others.flat_map(|(_, t)| &t.params).any(|p| p.members().iter().any(|m| m == word))
 }
 
@@ -168,4 +174,70 @@ fn speaks_of(text: &Reading<'_>, name: &str) -> bool {
         let stem: String = part.chars().take(part.chars().count().saturating_sub(3).max(5)).collect();
         stem.len() >= 5 && text.words().iter().any(|(_, word)| word.starts_with(&stem))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, check, kitchen};
+    use super::*;
+    use crate::model::Draft;
+    use crate::state::History;
+    use serde_json::json;
+
+    fn found(reply: &str, history: impl FnOnce(Talk<'_>) -> History) -> Vec<Finding> {
+        let policy = kitchen();
+        check(&GATE, &policy, &history(Talk::new(&policy)), &Draft::reply(reply))
+    }
+
+    fn asked(reply: &str) -> Vec<String> {
+        let found = found(reply, |talk| talk.driver("please turn on the hood").history());
+        found.iter().flat_map(|f| &f.remedy).map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn blocks_an_open_question_with_the_read_of_its_category() {
+        let read = vec![r#"get_habits(topic: "baking")"#.to_owned()];
+        assert_eq!(asked("Which level would you like for the hood?"), read);
+        assert_eq!(asked("Sure! How high would you like it?"), read, "the driver named the hood");
+        assert_eq!(asked("Just let me know how high you want the hood."), read);
+    }
+
+    #[test]
+    fn blocks_a_choice_among_words_of_an_enumeration() {
+        let found = found("Do you want to open the oven door or the dishwasher door?", |talk| {
+            talk.driver("open a door please").history()
+        });
+        assert_eq!(found[0].remedy[0].to_string(), r#"get_habits(topic: "washing")"#);
+    }
+
+    #[test]
+    fn allows_questions_for_a_yes_for_what_is_now_and_relative_clauses() {
+        for reply in [
+            "Shall I set the hood to 3?",
+            "Do you want me to tell you which hood this is?",
+            "That opens the hood, which, by the way, lets air in. Shall I proceed?",
+            "What is the hood's level right now, currently?",
+            "The hood is on.",
+        ] {
+            assert_eq!(asked(reply), Vec::<String>::new(), "{reply}");
+        }
+    }
+
+    #[test]
+    fn allows_the_question_once_the_category_was_read() {
+        let read = |talk: Talk<'_>| {
+            talk.driver("please turn on the hood").done("get_habits", json!({"topic": "baking"}), json!([])).history()
+        };
+        assert_eq!(found("Which level would you like for the hood?", read), []);
+    }
+
+    #[test]
+    fn blocks_a_question_that_takes_one_of_several_ways_for_granted() {
+        let read = |said: &str, talk: Talk<'_>| {
+            talk.driver(said).done("get_habits", json!({"topic": "baking"}), json!([])).history()
+        };
+        let reply = "What temperature would you like?";
+        assert_eq!(found(reply, |talk| read("I am too warm in here", talk))[0].tier, Tier::Hard);
+        assert_eq!(found(reply, |talk| read("it is too warm, change the temperature", talk)), []);
+    }
 }

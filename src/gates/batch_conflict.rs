@@ -48,3 +48,32 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    fn found(first: Json, second: Json) -> usize {
+        let policy = kitchen();
+        let history = Talk::new(&policy).driver("the doors").history();
+        check(&GATE, &policy, &history, &calls(&[("move_door", first), ("move_door", second)])).len()
+    }
+
+    fn door(door: &str, percentage: i64) -> Json {
+        json!({"door": door, "percentage": percentage})
+    }
+
+    #[test]
+    fn blocks_two_values_for_one_field_also_by_the_collective_value() {
+        assert_eq!(found(door("OVEN", 0), door("OVEN", 50)), 1);
+        assert_eq!(found(door("ALL", 50), door("OVEN", 0)), 1);
+    }
+
+    #[test]
+    fn allows_one_value_twice_and_two_items() {
+        assert_eq!(found(door("ALL", 50), door("OVEN", 50)), 0);
+        assert_eq!(found(door("DISHWASHER", 0), door("OVEN", 50)), 0);
+    }
+}

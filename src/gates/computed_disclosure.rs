@@ -1,6 +1,6 @@
 //! What the assistant chose by itself is told.
 
-use super::tour::{edit, is_picked, legs, Offered};
+use super::tour::{Offered, edit, is_picked, legs};
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier};
 use crate::policy::PhraseRole;
@@ -49,4 +49,42 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, check, kitchen};
+    use super::*;
+    use crate::model::Draft;
+    use serde_json::json;
+
+    fn found(said: &str, others: bool, reply: &str) -> usize {
+        let policy = kitchen();
+        let path =
+            |id: &str, alias: &str| json!({"path_id": id, "from_id": "tab_1", "to_id": "tab_9", "alias": [alias]});
+        let mut paths = vec![path("pat_1", "fastest")];
+        paths.extend(others.then(|| path("pat_2", "shortest")));
+        let history = Talk::new(&policy)
+            .driver(said)
+            .done("search_paths", json!({"from_id": "tab_1", "to_id": "tab_9"}), json!({"paths": paths}))
+            .done("start_tour", json!({"path_ids": ["pat_1"]}), json!({}))
+            .history();
+        check(&GATE, &policy, &history, &Draft::reply(reply)).len()
+    }
+
+    #[test]
+    fn blocks_a_reply_that_keeps_the_alternatives_to_itself() {
+        assert_eq!(found("please serve table nine", true, "The tour is set and takes five minutes."), 1);
+    }
+
+    #[test]
+    fn allows_a_reply_that_tells_of_them() {
+        assert_eq!(found("please serve table nine", true, "The tour is set. Want to hear the other way?"), 0);
+    }
+
+    #[test]
+    fn allows_silence_where_there_is_nothing_to_tell() {
+        assert_eq!(found("please serve table nine", false, "The tour is set."), 0);
+        assert_eq!(found("serve table nine on the fastest way", true, "The tour is set."), 0);
+    }
 }

@@ -33,7 +33,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
             continue;
         }
         if let Some(words) = ruled_out(view, tool)? {
-            let because = format!("the driver said \"{words}\", and nothing took that back since; `{}` would do it", call.tool);
+            let because =
+                format!("the driver said \"{words}\", and nothing took that back since; `{}` would do it", call.tool);
             findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
         }
     }
@@ -95,4 +96,45 @@ fn agreed(view: &View<'_>, said: &Utterance, answer: &Reading<'_>, tool: ToolIx)
 
 fn clause(words: &Words, clause: u16) -> String {
     words.iter().filter(|(w, _)| w.clause == clause).map(|(_, text)| text).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::*;
+    use serde_json::json;
+
+    fn found(talk: impl FnOnce(Talk<'_>) -> Talk<'_>) -> usize {
+        let policy = kitchen();
+        let history = talk(Talk::new(&policy)).history();
+        check(&GATE, &policy, &history, &calls(&[("start_tour", json!({"path_ids": ["pat_1"]}))])).len()
+    }
+
+    #[test]
+    fn blocks_what_the_driver_said_not_to_do_yet() {
+        assert_eq!(found(|talk| talk.driver("Plan a tour to table nine. But don't start the tour yet.")), 1);
+        assert_eq!(
+            found(|talk| talk.driver("Plane eine Runde. Aber bitte noch nicht die Runde starten, nicht starten.")),
+            0,
+            "German puts the verb last"
+        );
+    }
+
+    fn denied(talk: Talk<'_>) -> Talk<'_> {
+        talk.driver("Don't start the tour yet.")
+    }
+
+    #[test]
+    fn allows_it_once_it_was_taken_back_or_agreed_to() {
+        assert_eq!(found(|talk| denied(talk).assistant("Ready.").driver("Now start the tour.")), 0);
+        assert_eq!(found(|talk| denied(talk).assistant("Shall I start the tour?").driver("Yes.")), 0);
+        assert_eq!(found(|talk| denied(talk).assistant("Ready.").driver("Thanks.")), 1);
+    }
+
+    #[test]
+    fn allows_tools_that_set_a_value() {
+        let policy = kitchen();
+        let history = Talk::new(&policy).driver("Don't turn off the oven.").history();
+        assert_eq!(check(&GATE, &policy, &history, &calls(&[("switch_oven", json!({"on": true}))])), []);
+    }
 }

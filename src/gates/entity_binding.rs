@@ -89,7 +89,9 @@ fn decorated(view: &View<'_>, call: &ToolCall) -> Result<Option<String>, Exhaust
 /// Why a subject that the driver named in part may be another tool's (`headlights` are low and high
 /// beams), with the read that may tell which one is meant.
 fn ambiguous(view: &View<'_>, call: &ToolCall) -> Result<Option<(String, ToolCall)>, Exhausted> {
-    let Some(own) = view.policy.inventory.position(call.tool.as_str()).filter(|_| call.by.is_none()) else { return Ok(None) };
+    let Some(own) = view.policy.inventory.position(call.tool.as_str()).filter(|_| call.by.is_none()) else {
+        return Ok(None);
+    };
     let Some(read) = unread_state(view, own, call) else { return Ok(None) };
     if view.heard()?.iter().chain(view.spoken()?).any(|reading| names(view.policy, reading, own)) {
         return Ok(None);
@@ -100,7 +102,8 @@ fn ambiguous(view: &View<'_>, call: &ToolCall) -> Result<Option<(String, ToolCal
         for (ix, _) in (0_u16..).map(ToolIx).zip(view.policy.inventory.iter()) {
             view.spend(1)?;
             let effect = view.policy.model.tool(ix).filter(|e| !e.sets.is_empty());
-            let names = |noun: &&String| noun.contains(' ') && noun.rsplit(' ').next().is_some_and(|head| is_form(word, head));
+            let names =
+                |noun: &&String| noun.contains(' ') && noun.rsplit(' ').next().is_some_and(|head| is_form(word, head));
             if effect.is_some_and(|e| e.nouns.values().flatten().any(|n| names(&n))) {
                 meant.push(ix);
             }
@@ -125,4 +128,61 @@ fn unread_state(view: &View<'_>, tool: ToolIx, call: &ToolCall) -> Option<ToolCa
     let read = model.attribute(model.owner(cell)?.0)?.read?;
     let known = view.available(read).filter(|t| t.params.iter().all(|p| !p.required))?;
     view.history.calls_of(read).next().is_none().then(|| ToolCall::new(known.name.as_str(), Default::default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::*;
+    use crate::state::History;
+    use serde_json::json;
+
+    fn found(tool: &str, arguments: Json, history: impl FnOnce(Talk<'_>) -> History) -> Vec<Finding> {
+        let policy = kitchen();
+        let read = Talk::new(&policy).done("get_habits", json!({}), json!([]));
+        check(&GATE, &policy, &history(read), &calls(&[(tool, arguments)]))
+    }
+
+    fn door(talk: Talk<'_>) -> History {
+        talk.driver("Open the door all the way, and set the hood to 3").history()
+    }
+
+    #[test]
+    fn blocks_a_number_that_was_said_of_something_else() {
+        let found = found("set_hood_speed", json!({"level": 4}), door);
+        assert_eq!((found.len(), found[0].tier), (1, Tier::Hard));
+    }
+
+    #[test]
+    fn allows_each_thing_its_own_number() {
+        assert_eq!(found("set_hood_speed", json!({"level": 3}), door), []);
+        assert_eq!(found("move_door", json!({"door": "OVEN", "percentage": 100}), door), []);
+    }
+
+    #[test]
+    fn a_number_without_a_subject_is_anybodys() {
+        let free = |talk: Talk<'_>| talk.driver("The door, please. And 4, as I said.").history();
+        assert_eq!(found("set_hood_speed", json!({"level": 4}), free), []);
+    }
+
+    #[test]
+    fn blocks_a_failed_name_with_decorations_but_not_another_one() {
+        let failed = |talk: Talk<'_>| talk.driver("find Gus").failed("find_guest", json!({"name": "Gus"})).history();
+        assert_eq!(found("find_guest", json!({"name": "Gus Kitchen"}), failed).len(), 1);
+        assert_eq!(found("find_guest", json!({"name": "August"}), failed), []);
+        let again = |talk: Talk<'_>| {
+            talk.driver("find Gus").failed("find_guest", json!({"name": "Gus"})).driver("Gus Miller, I mean").history()
+        };
+        assert_eq!(found("find_guest", json!({"name": "Gus Miller"}), again), []);
+    }
+
+    #[test]
+    fn a_word_that_two_tools_share_is_looked_into_first() {
+        let light = json!({"on": true, "colour": "WARM_WHITE"});
+        let shared = |talk: Talk<'_>| talk.driver("turn on the lights").history();
+        let found_shared = found("set_shelf_light", light.clone(), shared);
+        assert_eq!((found_shared[0].tier, found_shared[0].remedy[0].tool.as_str()), (Tier::Owed, "get_hood_state"));
+        let own = |talk: Talk<'_>| talk.driver("turn on the shelf light").history();
+        assert_eq!(found("set_shelf_light", light, own), []);
+    }
 }

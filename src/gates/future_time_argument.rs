@@ -1,6 +1,5 @@
 //! The right moment to look up.
 
-
 use super::said::numbers;
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier, Value};
@@ -41,7 +40,11 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         let hours = numbers(driver).into_iter().find(|(i, _)| (later.start..later.end).contains(i)).map(|(_, n)| n);
         let target = hours.filter(|n| said.iter().any(|w| is_hour(w)) && *n < 24.0).map(|n| (*now + n as i64) % 24);
         let target = target.map(|hour| format!("; that is hour {hour}")).unwrap_or_default();
-        let because = format!("`{name}` of `{}` is the present hour, but the driver said \"{}\"{target}", call.tool, said.join(" "));
+        let because = format!(
+            "`{name}` of `{}` is the present hour, but the driver said \"{}\"{target}",
+            call.tool,
+            said.join(" ")
+        );
         findings.push(Finding::new(NAME, Tier::Advisory, because).at(at));
     }
     Ok(())
@@ -50,4 +53,38 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
 /// Whether a word names hours, in the languages whose word begins alike.
 fn is_hour(word: &str) -> bool {
     word.starts_with(NowField::Hour.name()) || word.starts_with("stunde")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::*;
+    use crate::state::Now;
+    use serde_json::json;
+
+    fn found(said: &str, hour: i64) -> Vec<String> {
+        let policy = kitchen();
+        let mut history = Talk::new(&policy).driver(said).history();
+        let mut now = Now::default();
+        now.set(NowField::Hour, Value::Int(22));
+        history.set_now(now);
+        let draft = calls(&[("search_paths", json!({"from_id": "a", "to_id": "b", "hour": hour}))]);
+        check(&GATE, &policy, &history, &draft).into_iter().map(|f| f.because).collect()
+    }
+
+    #[test]
+    fn the_present_hour_for_a_later_moment_goes_before_the_critic() {
+        assert_eq!(found("how is the way tomorrow", 22).len(), 1);
+    }
+
+    #[test]
+    fn hours_that_were_said_are_counted_past_midnight() {
+        assert!(found("how is the way in three hours", 22)[0].ends_with("that is hour 1"));
+    }
+
+    #[test]
+    fn allows_another_hour_and_words_about_now() {
+        assert_eq!(found("how is the way in three hours", 1), Vec::<String>::new());
+        assert_eq!(found("how is the way right now", 22), Vec::<String>::new());
+    }
 }

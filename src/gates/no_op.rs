@@ -48,3 +48,41 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn blocks_the_same_message_twice_in_one_draft() {
+        let policy = kitchen();
+        let list = || ("send_list", json!({"text": "Eggs", "addresses": ["a@x.org"]}));
+        let history = Talk::new(&policy).driver("send it").history();
+        let found = check(&GATE, &policy, &history, &calls(&[list(), list()]));
+        assert_eq!((found.len(), found[0].tier, found[0].call), (1, Tier::Hard, Some(1)));
+    }
+
+    #[test]
+    fn a_value_that_stands_is_only_pointed_out() {
+        let policy = kitchen();
+        let history = Talk::new(&policy)
+            .driver("hood to 2")
+            .done("get_hood_state", json!({}), json!({"hood_level": 2}))
+            .history();
+        let found =
+            |level: i64| check(&GATE, &policy, &history, &calls(&[("set_hood_speed", json!({"level": level}))]));
+        assert_eq!(found(2)[0].tier, Tier::Advisory);
+        assert_eq!(found(3), []);
+    }
+
+    #[test]
+    fn allows_a_write_of_what_is_not_known_and_reads_twice() {
+        let policy = kitchen();
+        let history = Talk::new(&policy).driver("hood to 2").history();
+        assert_eq!(check(&GATE, &policy, &history, &calls(&[("set_hood_speed", json!({"level": 2}))])), []);
+        let reads = calls(&[("get_oven_state", json!({})), ("get_oven_state", json!({}))]);
+        assert_eq!(check(&GATE, &policy, &history, &reads), []);
+    }
+}

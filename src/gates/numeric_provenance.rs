@@ -72,3 +72,95 @@ fn untried(view: &View<'_>, read: ToolIx) -> Option<ToolCall> {
     let tried = view.history.calls_of(read).any(|(_, past)| past.turn == view.history.turn());
     (!tried).then(|| ToolCall::new(tool.name.as_str(), Default::default()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::*;
+    use crate::state::History;
+    use serde_json::json;
+
+    /// Findings about a hood level, with the habits read and silent.
+    fn found(level: f64, history: impl FnOnce(Talk<'_>) -> History) -> Vec<Finding> {
+        let policy = kitchen();
+        let read = Talk::new(&policy).done("get_habits", json!({"topic": "baking"}), json!({"baking": []}));
+        check(&GATE, &policy, &history(read), &calls(&[("set_hood_speed", json!({"level": level}))]))
+    }
+
+    #[test]
+    fn blocks_a_level_that_nobody_named() {
+        let found = found(2.0, |talk| talk.driver("it is a bit smoky, please get some air moving").history());
+        assert_eq!((found.len(), found[0].tier), (1, Tier::Hard));
+    }
+
+    #[test]
+    fn blocks_the_most_where_it_was_only_to_be_switched_on() {
+        assert_eq!(found(4.0, |talk| talk.driver("please turn on the hood").history()).len(), 1);
+    }
+
+    #[test]
+    fn blocks_a_step_of_another_size() {
+        let by_two = |talk: Talk<'_>| {
+            talk.done("get_hood_state", json!({}), json!({"hood_level": 1}))
+                .driver("turn the hood up by two levels")
+                .history()
+        };
+        assert_eq!(found(2.0, by_two).len(), 1);
+        assert_eq!(found(3.0, by_two), []);
+    }
+
+    #[test]
+    fn a_step_from_an_unread_level_reads_it_first_and_gives_up_when_it_stays_unknown() {
+        let reads = found(3.0, |talk| talk.driver("turn the hood up by two levels").history());
+        assert_eq!((reads[0].tier, reads[0].remedy[0].tool.as_str()), (Tier::Owed, "get_hood_state"));
+        let unknown = found(3.0, |talk| {
+            talk.driver("turn the hood up by two levels")
+                .done("get_hood_state", json!({}), json!({"hood_level": "unknown"}))
+                .history()
+        });
+        assert_eq!(unknown[0].tier, Tier::Hard);
+    }
+
+    #[test]
+    fn allows_what_was_said_in_digits_words_and_extremes() {
+        for (level, said) in [
+            (3.0, "set the hood to 3"),
+            (3.0, "set the hood to level three please"),
+            (4.0, "turn the hood all the way up, to the maximum"),
+            (0.0, "please switch the hood off"),
+            (4.0, "stell den Abzug bitte ganz hoch"),
+        ] {
+            assert_eq!(found(level, |talk| talk.driver(said).history()), [], "{said}");
+        }
+    }
+
+    #[test]
+    fn allows_what_an_answered_question_named() {
+        let answered = |talk: Talk<'_>| {
+            talk.driver("get the smoke out").assistant("Shall I set the hood to 3?").driver("yes please").history()
+        };
+        assert_eq!(found(3.0, answered), []);
+    }
+
+    #[test]
+    fn allows_what_another_field_has_when_the_same_is_wanted() {
+        let same = |talk: Talk<'_>| {
+            talk.done("get_oven_state", json!({}), json!({"oven_degrees": 3}))
+                .driver("set the hood to the same as the oven")
+                .history()
+        };
+        assert_eq!(found(3.0, same), []);
+    }
+
+    #[test]
+    fn leaves_it_to_the_preferences_as_long_as_they_are_unread() {
+        let policy = kitchen();
+        let history = Talk::new(&policy).driver("please turn on the hood").history();
+        assert_eq!(check(&GATE, &policy, &history, &calls(&[("set_hood_speed", json!({"level": 2}))])), []);
+    }
+
+    #[test]
+    fn judges_nothing_in_a_language_without_a_table() {
+        assert_eq!(found(2.0, |talk| talk.driver("allume la hotte").history()), []);
+    }
+}

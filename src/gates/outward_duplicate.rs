@@ -56,3 +56,43 @@ fn addresses(tool: &Tool, arguments: &Arguments) -> BTreeSet<String> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::*;
+    use crate::state::History;
+    use serde_json::json;
+
+    fn list(text: &str, to: &str) -> Json {
+        json!({"text": text, "addresses": [to]})
+    }
+
+    fn found(arguments: Json, history: impl FnOnce(Talk<'_>) -> History) -> Vec<Tier> {
+        let policy = kitchen();
+        let history = history(Talk::new(&policy).driver("send the list to a@x.org"));
+        check(&GATE, &policy, &history, &calls(&[("send_list", arguments)])).iter().map(|f| f.tier).collect()
+    }
+
+    fn sent(talk: Talk<'_>) -> Talk<'_> {
+        talk.done("send_list", list("Eggs", "a@x.org"), json!({}))
+    }
+
+    #[test]
+    fn blocks_the_identical_message_again() {
+        assert_eq!(found(list("Eggs", "a@x.org"), |talk| sent(talk).history()), [Tier::Hard]);
+    }
+
+    #[test]
+    fn another_text_to_the_same_address_is_for_the_critic() {
+        assert_eq!(found(list("Milk", "A@x.org"), |talk| sent(talk).history()), [Tier::Advisory]);
+    }
+
+    #[test]
+    fn allows_a_retry_another_address_and_what_was_asked_for_again() {
+        let eggs = || list("Eggs", "a@x.org");
+        assert_eq!(found(eggs(), |talk| talk.failed("send_list", eggs()).history()), []);
+        assert_eq!(found(list("Eggs", "b@x.org"), |talk| sent(talk).history()), []);
+        assert_eq!(found(eggs(), |talk| sent(talk).assistant("Sent.").driver("send it again").history()), []);
+    }
+}

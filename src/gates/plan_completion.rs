@@ -46,7 +46,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for step in plan {
         view.spend(step.len() / 4)?;
         let reading = view.policy.read(step);
-        let meant: BTreeSet<ToolIx> = reading.nouns().flat_map(|h| h.nouns()).filter(|t| does(view, &reading, *t)).collect();
+        let meant: BTreeSet<ToolIx> =
+            reading.nouns().flat_map(|h| h.nouns()).filter(|t| does(view, &reading, *t)).collect();
         if !meant.is_empty() && !meant.iter().any(|tool| view.executed(*tool)) {
             let because = format!("the reply reports success, but the planned step \"{step}\" was not carried out");
             findings.push(Finding::new(NAME, Tier::Advisory, because));
@@ -73,5 +74,40 @@ fn steps<'a>(json: &'a Json, found: &mut Vec<&'a str>) {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, check, kitchen};
+    use super::*;
+    use crate::model::Draft;
+    use serde_json::json;
+
+    fn found(reply: &str, made: bool) -> usize {
+        let policy = kitchen();
+        let steps = json!({"plan_id": "p", "steps": ["turn on the oven for baking", "tell the driver"]});
+        let mut talk = Talk::new(&policy).driver("bake").done("keep_plan", steps, json!({}));
+        if made {
+            talk = talk.done("switch_oven", json!({"on": true}), json!({}));
+        }
+        check(&GATE, &policy, &talk.history(), &Draft::reply(reply)).len()
+    }
+
+    #[test]
+    fn a_success_without_a_planned_write_goes_before_the_critic() {
+        assert_eq!(found("All done!", false), 1);
+    }
+
+    #[test]
+    fn allows_it_when_the_write_was_made_though_never_marked() {
+        assert_eq!(found("All done!", true), 0);
+    }
+
+    #[test]
+    fn allows_admissions_questions_and_partial_reports() {
+        assert_eq!(found("I can't turn on the oven, the rest is done.", false), 0);
+        assert_eq!(found("All done, shall I go on?", false), 0);
+        assert_eq!(found("The list is sent.", false), 0);
     }
 }

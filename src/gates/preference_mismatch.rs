@@ -75,7 +75,9 @@ fn other_word(view: &View<'_>, tool: ToolIx, call: &ToolCall) -> Result<Option<S
     for set in &effect.sets {
         let SetFrom::Argument { name, .. } = &set.from else { continue };
         let Some(param) = view.policy.inventory.at(tool).and_then(|t| t.param(name)) else { continue };
-        let (ParamType::Enum(members), Some(Json::String(word))) = (&param.kind, call.arguments.get(name)) else { continue };
+        let (ParamType::Enum(members), Some(Json::String(word))) = (&param.kind, call.arguments.get(name)) else {
+            continue;
+        };
         let says = |reading: &Reading<'_>| says_word(view.policy, reading, word) || reading.has(PhraseRole::Relative);
         if view.heard()?.iter().chain(view.spoken()?).any(says) {
             continue;
@@ -83,7 +85,9 @@ fn other_word(view: &View<'_>, tool: ToolIx, call: &ToolCall) -> Result<Option<S
         let stored = about(view, tool)?;
         let named = |reading: &Reading<'_>| members.iter().any(|m| says_word(view.policy, reading, m));
         if stored.iter().any(named) && !stored.iter().any(|reading| says_word(view.policy, reading, word)) {
-            return Ok(Some(format!("`{name}` is {word}, which nobody asked for; the stored preferences name another")));
+            return Ok(Some(format!(
+                "`{name}` is {word}, which nobody asked for; the stored preferences name another"
+            )));
         }
     }
     Ok(None)
@@ -92,4 +96,54 @@ fn other_word(view: &View<'_>, tool: ToolIx, call: &ToolCall) -> Result<Option<S
 /// A number as JSON; whole numbers as integers.
 fn whole(number: f64) -> Json {
     if same(number.fract(), 0.0) { Json::from(number as i64) } else { Json::from(number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::*;
+    use serde_json::json;
+
+    fn found(said: &str, habit: &str, tool: &str, arguments: Json) -> Vec<Finding> {
+        let policy = kitchen();
+        let history = Talk::new(&policy)
+            .driver(said)
+            .done("get_habits", json!({"topic": "baking"}), json!({"baking": [habit]}))
+            .history();
+        check(&GATE, &policy, &history, &calls(&[(tool, arguments)]))
+    }
+
+    const HOOD: &str = "the hood runs at level 2 by default";
+
+    #[test]
+    fn blocks_another_number_and_brings_the_preferred_one() {
+        let found = found("please turn on the hood", HOOD, "set_hood_speed", json!({"level": 4}));
+        assert_eq!((found[0].tier, found[0].remedy[0].to_string().as_str()), (Tier::Hard, "set_hood_speed(level: 2)"));
+    }
+
+    #[test]
+    fn allows_the_preferred_number_and_what_the_driver_wants_instead() {
+        assert_eq!(found("please turn on the hood", HOOD, "set_hood_speed", json!({"level": 2})), []);
+        assert_eq!(found("turn the hood fully up", HOOD, "set_hood_speed", json!({"level": 4})), []);
+    }
+
+    #[test]
+    fn several_numbers_and_other_subjects_decide_nothing() {
+        let several = "the hood at level 2, never at level 1";
+        assert_eq!(
+            found("please turn on the hood", several, "set_hood_speed", json!({"level": 4}))[0].tier,
+            Tier::Advisory
+        );
+        let other = "the oven temperature is always 180";
+        assert_eq!(found("please turn on the hood", other, "set_hood_speed", json!({"level": 4})), []);
+    }
+
+    #[test]
+    fn blocks_a_word_that_the_preference_does_not_name() {
+        let blue = "likes the shelf light cold blue";
+        let light = |colour: &str| json!({"on": true, "colour": colour});
+        assert_eq!(found("turn on the shelf light", blue, "set_shelf_light", light("WARM_WHITE")).len(), 1);
+        assert_eq!(found("turn on the shelf light", blue, "set_shelf_light", light("COLD_BLUE")), []);
+        assert_eq!(found("a warm shelf light please", blue, "set_shelf_light", light("WARM_WHITE")), []);
+    }
 }

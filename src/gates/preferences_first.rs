@@ -78,7 +78,13 @@ fn unsaid_word(view: &View<'_>, tool: ToolIx, call: &ToolCall) -> Result<Option<
 }
 
 /// A single leg among several that the driver did not pick.
-fn leg<'a>(view: &View<'a>, tool: ToolIx, at: usize, call: &'a ToolCall, findings: &mut Findings) -> Result<(), Exhausted> {
+fn leg<'a>(
+    view: &View<'a>,
+    tool: ToolIx,
+    at: usize,
+    call: &'a ToolCall,
+    findings: &mut Findings,
+) -> Result<(), Exhausted> {
     let Some((tour, edit)) = edit(view, tool) else { return Ok(()) };
     let world = view.owed.before.get(at).unwrap_or_else(|| view.history.world());
     if !is_single(view, call, world, tour, edit) {
@@ -99,4 +105,88 @@ fn leg<'a>(view: &View<'a>, tool: ToolIx, at: usize, call: &'a ToolCall, finding
         findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::*;
+    use crate::state::{History, Now, NowField};
+    use crate::tools::Removed;
+    use serde_json::json;
+
+    fn hood(history: &History) -> Vec<Finding> {
+        check(&GATE, &kitchen(), history, &calls(&[("set_hood_speed", json!({"level": 2}))]))
+    }
+
+    #[test]
+    fn blocks_an_open_value_with_the_read_of_exactly_its_category() {
+        let policy = kitchen();
+        let found = hood(&Talk::new(&policy).driver("please turn on the hood").history());
+        assert_eq!((found.len(), found[0].tier), (1, Tier::Owed));
+        assert_eq!(found[0].remedy[0].to_string(), r#"get_habits(topic: "baking")"#);
+        let other = Talk::new(&policy).driver("please turn on the hood").done(
+            "get_habits",
+            json!({"topic": "washing"}),
+            json!([]),
+        );
+        assert_eq!(hood(&other.history()).len(), 1, "another category settles nothing");
+    }
+
+    #[test]
+    fn allows_what_was_said_and_what_cannot_be_read() {
+        let policy = kitchen();
+        assert_eq!(hood(&Talk::new(&policy).driver("set the hood to 2").history()), []);
+        let mut history = Talk::new(&policy).driver("please turn on the hood").history();
+        history.set_removed(Removed::from_iter(["get_habits"]));
+        assert_eq!(hood(&history), []);
+    }
+
+    #[test]
+    fn a_read_that_failed_is_not_demanded_again_in_the_same_turn() {
+        let policy = kitchen();
+        let failed =
+            Talk::new(&policy).driver("please turn on the hood").failed("get_habits", json!({"topic": "baking"}));
+        assert_eq!(hood(&failed.history()), []);
+    }
+
+    #[test]
+    fn a_word_that_nobody_said_is_a_choice_too() {
+        let policy = kitchen();
+        let draft = calls(&[("set_shelf_light", json!({"on": true, "colour": "COLD_BLUE"}))]);
+        let found = |said: &str| check(&GATE, &policy, &Talk::new(&policy).driver(said).history(), &draft).len();
+        assert_eq!((found("please turn on the shelf light"), found("a blue shelf light please")), (1, 0));
+    }
+
+    fn paths() -> Json {
+        let path = |id: &str, via: &str, alias: &str| json!({"path_id": id, "from_id": "tab_1", "to_id": "tab_9", "via": via, "alias": [alias]});
+        json!({"paths": [path("pat_1", "North Door", "fastest"), path("pat_2", "South Door", "shortest")]})
+    }
+
+    fn tour(said: &str, habits: Json, path_ids: Json) -> Vec<Finding> {
+        let policy = kitchen();
+        let mut history = Talk::new(&policy)
+            .driver(said)
+            .done("search_paths", json!({"from_id": "tab_1", "to_id": "tab_9"}), paths())
+            .done("get_habits", json!({"topic": "washing"}), habits)
+            .history();
+        let mut now = Now::default();
+        now.set(NowField::Location, crate::model::Value::word("tab_1"));
+        history.set_now(now);
+        check(&GATE, &policy, &history, &calls(&[("start_tour", json!({"path_ids": path_ids}))]))
+    }
+
+    #[test]
+    fn blocks_one_of_several_legs_that_nobody_chose() {
+        let found = tour("please serve table nine", json!([]), json!(["pat_1"]));
+        assert_eq!((found.len(), found[0].tier), (1, Tier::Hard));
+    }
+
+    #[test]
+    fn allows_a_leg_that_words_or_preferences_pick_and_legs_of_a_longer_tour() {
+        assert_eq!(tour("please take the shortest way to table nine", json!([]), json!(["pat_2"])), []);
+        assert_eq!(tour("serve table nine by the north door", json!([]), json!(["pat_1"])), []);
+        assert_eq!(tour("please serve table nine", json!(["always the fastest way"]), json!(["pat_1"])), []);
+        assert_eq!(tour("please serve both tables", json!([]), json!(["pat_1", "pat_1"])), []);
+    }
 }

@@ -55,7 +55,10 @@ pub(super) fn said(policy: &Policy, reading: &Reading<'_>, wanted: &Wanted, scop
 }
 
 fn positions(policy: &Policy, reading: &Reading<'_>, wanted: &Wanted) -> Vec<usize> {
-    let mut found: Vec<usize> = numbers(reading).into_iter().filter(|(_, n)| same(*n, wanted.value)).map(|(at, _)| at).collect();
+    // A number within `by two levels` is a step, no value.
+    let is_step = |at: usize| reading.role(PhraseRole::Relative).any(|h| h.start < at && at < h.end);
+    let stated = numbers(reading).into_iter().filter(|(at, n)| same(*n, wanted.value) && !is_step(*at));
+    let mut found: Vec<usize> = stated.map(|(at, _)| at).collect();
     let extreme = |bound: Option<f64>| bound.is_some_and(|b| same(b, wanted.value));
     if extreme(wanted.maximum) {
         found.extend(reading.role(PhraseRole::Most).map(|h| h.start));
@@ -181,7 +184,11 @@ pub(super) fn steps(policy: &Policy, reading: &Reading<'_>, tool: ToolIx) -> Vec
     for hit in reading.role(PhraseRole::Relative) {
         let (start, end) = segment(reading, hit.start);
         let inside = |h: &&Hit<'_>| (start..end).contains(&h.start);
-        let asked = reading.hits().iter().filter(inside).any(|h| h.is(PhraseRole::Change) || subjects(policy, h).contains(&tool));
+        let asked = reading
+            .hits()
+            .iter()
+            .filter(inside)
+            .any(|h| h.is(PhraseRole::Change) || subjects(policy, h).contains(&tool));
         let several = reading.role(PhraseRole::Relative).filter(inside).count() > 1;
         let other = bound(policy, reading, (start, end), tool).is_some();
         if asked || several || other {

@@ -48,10 +48,13 @@ pub(super) fn judge(view: &View<'_>) -> Result<Vec<Sourced>, Exhausted> {
     }
     for (call, drafted) in view.draft.calls.iter().enumerate().filter(|(_, c)| c.by.is_none()) {
         let Some(tool) = view.policy.inventory.position(drafted.tool.as_str()) else { continue };
-        let (Some(effect), Some(known)) = (view.policy.model.tool(tool), view.policy.inventory.at(tool)) else { continue };
+        let (Some(effect), Some(known)) = (view.policy.model.tool(tool), view.policy.inventory.at(tool)) else {
+            continue;
+        };
         for (argument, value) in &drafted.arguments {
             view.spend(1)?;
-            let sets = effect.sets.iter().any(|s| matches!(&s.from, SetFrom::Argument { name, .. } if name == argument));
+            let sets =
+                effect.sets.iter().any(|s| matches!(&s.from, SetFrom::Argument { name, .. } if name == argument));
             let param = known.param(argument).filter(|p| sets && known.is_write() && p.kind == ParamType::Number);
             let (Some(param), Some(number)) = (param, value.as_f64()) else { continue };
             let wanted = Wanted { tool, value: number, minimum: param.minimum, maximum: param.maximum };
@@ -112,7 +115,8 @@ fn stepped(view: &View<'_>, wish: &Step, now: &[(CellIx, Option<f64>)], wanted: 
     }
     let by = &wish.by;
     let clamp = |v: f64| v.max(wanted.minimum.unwrap_or(v)).min(wanted.maximum.unwrap_or(v));
-    let reaches = |from: f64| by.iter().any(|n| same(clamp(from + n), wanted.value) || same(clamp(from - n), wanted.value));
+    let reaches =
+        |from: f64| by.iter().any(|n| same(clamp(from + n), wanted.value) || same(clamp(from - n), wanted.value));
     if now.iter().filter_map(|(_, v)| *v).any(|from| by.is_empty() || reaches(from)) {
         return Source::Given;
     }
@@ -124,7 +128,10 @@ fn stepped(view: &View<'_>, wish: &Step, now: &[(CellIx, Option<f64>)], wanted: 
 
 /// Whether some field of the car is known to have that value.
 fn is_copied(view: &View<'_>, wanted: &Wanted) -> bool {
-    view.history.world().cells().any(|(cell, _)| natural(view, view.history.world(), cell).is_some_and(|v| same(v, wanted.value)))
+    view.history
+        .world()
+        .cells()
+        .any(|(cell, _)| natural(view, view.history.world(), cell).is_some_and(|v| same(v, wanted.value)))
 }
 
 /// The fields that a call sets with their values before it.
@@ -132,7 +139,11 @@ fn standing(view: &View<'_>, at: usize, call: &ToolCall) -> Vec<(CellIx, Option<
     let Some(tool) = view.policy.inventory.position(call.tool.as_str()) else { return Vec::new() };
     let world = view.owed.before.get(at).unwrap_or_else(|| view.history.world());
     let written = view.policy.model.writes(tool, &call.arguments, view.history.side());
-    written.iter().filter(|w| matches!(w.value, Value::Int(_))).map(|w| (w.cell, natural(view, world, w.cell))).collect()
+    written
+        .iter()
+        .filter(|w| matches!(w.value, Value::Int(_)))
+        .map(|w| (w.cell, natural(view, world, w.cell)))
+        .collect()
 }
 
 fn natural(view: &View<'_>, world: &crate::state::World, cell: CellIx) -> Option<f64> {
@@ -146,7 +157,9 @@ fn is_rules(view: &View<'_>, param: &Param, wanted: &Wanted) -> Result<bool, Exh
     let gives = |template: &crate::policy::CallTemplate| {
         template.tool == wanted.tool
             && template.arguments.iter().any(|(name, value)| match value {
-                ArgumentTemplate::Constant(c) => *name == param.name && c.to_json().as_f64().is_some_and(|n| same(n, wanted.value)),
+                ArgumentTemplate::Constant(c) => {
+                    *name == param.name && c.to_json().as_f64().is_some_and(|n| same(n, wanted.value))
+                }
                 _ => false,
             })
     };

@@ -37,7 +37,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
             view.spend(stops.len())?;
             let Some(Json::String(stop)) = call.arguments.get(argument) else { continue };
             if !stops.iter().any(|s| s.as_ref() == stop) {
-                let because = format!("`{stop}` in `{argument}` of `{}` is no stop of the tour: {}", call.tool, stops.join(", "));
+                let because =
+                    format!("`{stop}` in `{argument}` of `{}` is no stop of the tour: {}", call.tool, stops.join(", "));
                 findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
             }
         }
@@ -60,4 +61,35 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen, tour};
+    use super::*;
+    use serde_json::json;
+
+    fn found(table: &str) -> usize {
+        let policy = kitchen();
+        let draft = calls(&[("skip_table", json!({"table_id": table, "path_id": "pat_13"}))]);
+        check(&GATE, &policy, &tour(Talk::new(&policy)), &draft).len()
+    }
+
+    #[test]
+    fn blocks_a_stop_that_is_not_on_the_tour() {
+        assert_eq!(found("tab_4"), 1);
+    }
+
+    #[test]
+    fn blocks_a_stop_without_the_neighbour_that_the_call_needs() {
+        assert_eq!((found("tab_1"), found("tab_3")), (1, 1));
+    }
+
+    #[test]
+    fn allows_a_stop_in_between_and_a_tour_that_is_not_known() {
+        assert_eq!(found("tab_2"), 0);
+        let policy = kitchen();
+        let draft = calls(&[("skip_table", json!({"table_id": "tab_4", "path_id": "pat_13"}))]);
+        assert_eq!(check(&GATE, &policy, &Talk::new(&policy).driver("skip table 4").history(), &draft), []);
+    }
 }

@@ -28,7 +28,8 @@ gate! {
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for (at, call) in view.draft.calls.iter().enumerate() {
         dates(view, &call.arguments, &mut |day, month| {
-            let because = format!("there is no day {day} in month {month}; compute the date before calling `{}`", call.tool);
+            let because =
+                format!("there is no day {day} in month {month}; compute the date before calling `{}`", call.tool);
             findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
         })?;
     }
@@ -74,5 +75,35 @@ fn days(month: i64, year: Option<i64>) -> Option<i64> {
         4 | 6 | 9 | 11 => Some(30),
         2 => Some(if leap { 29 } else { 28 }),
         _ => None, // the schema check's business
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::*;
+    use crate::state::Now;
+    use serde_json::json;
+
+    fn found(arguments: Json) -> usize {
+        let policy = kitchen();
+        let mut history = Talk::new(&policy).driver("book it").history();
+        let mut now = Now::default();
+        now.set(NowField::Year, Value::Int(2025));
+        history.set_now(now);
+        check(&GATE, &policy, &history, &calls(&[("search_recipes", arguments)])).len()
+    }
+
+    #[test]
+    fn blocks_a_day_that_does_not_exist_also_in_a_member() {
+        assert_eq!(found(json!({"month": 6, "day": 31})), 1);
+        assert_eq!(found(json!({"start": {"month": 2, "day": 29}})), 1);
+    }
+
+    #[test]
+    fn allows_days_that_exist() {
+        assert_eq!(found(json!({"month": 12, "day": 31})), 0);
+        assert_eq!(found(json!({"start": {"year": 2024, "month": 2, "day": 29}})), 0);
+        assert_eq!(found(json!({"day": 31})), 0);
     }
 }

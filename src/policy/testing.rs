@@ -120,8 +120,7 @@ fn model(inventory: &Inventory) -> EffectModel {
     model.result.success = Some(("status".into(), "OK".into()));
     model.result.payload = Some("result".into());
     model.result.errors = vec!["Error:".into()];
-    model.tour =
-        Some(Tour { stops: AttrIx(4), id: "path_id".into(), from: "from_id".into(), to: "to_id".into() });
+    model.tour = Some(Tour { stops: AttrIx(4), id: "path_id".into(), from: "from_id".into(), to: "to_id".into() });
     let habits = inventory.get("get_habits").unwrap().topics();
     let habit = |topic: &str| habits.iter().find(|t| t.name() == topic).cloned();
     let leg = |argument: &str, from, to| Leg { argument: argument.into(), from, to };

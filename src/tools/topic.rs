@@ -44,9 +44,8 @@ impl Topic {
             Form::Word => (word(), self.outer()),
             Form::Listed => (Json::Array(vec![word()]), self.outer()),
         };
-        let nested = outer.iter().rev().fold(value, |inner, name| {
-            Json::Object([(name.clone(), inner)].into_iter().collect())
-        });
+        let nested =
+            outer.iter().rev().fold(value, |inner, name| Json::Object([(name.clone(), inner)].into_iter().collect()));
         if let Json::Object(arguments) = nested { arguments } else { Arguments::default() }
     }
 
