@@ -3,26 +3,45 @@
 //! A gate is a name, a tier, an explanation and a total function of what it may see. It runs
 //! isolated: a panic, an error or an exhausted budget in one gate silences that gate alone.
 
+mod ask_guard;
+mod batch_conflict;
 mod claims;
 mod completion;
+mod computed_disclosure;
 mod conditional_consent;
+mod conditional_scope;
 mod confirmation;
 mod consent_scope;
+mod entity_binding;
 mod findings;
 mod future_condition;
+mod future_time_argument;
 mod gather_before_act;
 mod hard_limits;
 mod identifier_provenance;
 mod mixed_message;
+mod no_op;
+mod numeric_provenance;
 mod obligations;
+mod outward_duplicate;
+mod plan_completion;
 mod policy_advisory;
+mod preference_mismatch;
+mod preferences_first;
 mod refusal_read;
 mod repetition;
 mod required_parameters;
+mod route_anchors;
 mod run;
+mod said;
 mod schema_validity;
+mod sources;
+mod state_precondition;
+mod stored;
 #[cfg(test)]
 mod testing;
+mod tour;
+mod value_bounds;
 mod view;
 
 pub use findings::{CAPACITY, Findings};
@@ -74,6 +93,21 @@ pub static GATES: &[&Gate] = &[
     &completion::GATE,
     &refusal_read::GATE,
     &future_condition::GATE,
+    &numeric_provenance::GATE,
+    &entity_binding::GATE,
+    &preferences_first::GATE,
+    &ask_guard::GATE,
+    &route_anchors::GATE,
+    &state_precondition::GATE,
+    &batch_conflict::GATE,
+    &no_op::GATE,
+    &conditional_scope::GATE,
+    &preference_mismatch::GATE,
+    &value_bounds::GATE,
+    &outward_duplicate::GATE,
+    &plan_completion::GATE,
+    &future_time_argument::GATE,
+    &computed_disclosure::GATE,
     &policy_advisory::GATE,
 ];
 

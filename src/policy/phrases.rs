@@ -75,13 +75,17 @@ pub enum PhraseRole {
     Condition,
     /// Asks for a value (`which`, `how much`).
     AskValue,
+    /// Asks for something without a question mark (`let me know`).
+    Request,
+    /// Speaks of another possibility (`alternatives`, `the other route`).
+    Alternative,
     /// Everyday words of the language, by which it is told from others.
     Common,
 }
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 34] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -113,6 +117,8 @@ impl PhraseRole {
         Self::Negation,
         Self::Condition,
         Self::AskValue,
+        Self::Request,
+        Self::Alternative,
         Self::Common,
     ];
 
