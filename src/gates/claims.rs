@@ -97,7 +97,8 @@ fn continues(reply: &Reading<'_>, doing: &Hit<'_>, carried: Option<u16>) -> bool
 fn stands(reply: &Reading<'_>, state: &Hit<'_>) -> bool {
     let clause = reply.clause(state);
     let before = || reply.hits().iter().filter(move |h| reply.clause(h) == clause && h.end <= state.start);
-    let spoils = [PhraseRole::Negation, PhraseRole::Condition, PhraseRole::AskValue];
+    // A mere `to` makes nothing conditional: `the route from Bonn to Berlin is set`.
+    let spoils = [PhraseRole::Negation, PhraseRole::AskValue, PhraseRole::Contingent, PhraseRole::Modal];
     let spoilt = before().any(|h| spoils.iter().any(|role| h.is(*role)));
     let copula = before().rfind(|h| h.is(PhraseRole::Copula));
     !spoilt

@@ -1,6 +1,7 @@
 //! Claims of a reply against the calls that were made.
 
 use super::claims::{Claim, Manner, asks_leave, claims};
+use super::offers::share_an_attribute;
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier};
 use crate::tools::ToolIx;
@@ -59,13 +60,6 @@ fn is_backed(view: &View<'_>, claim: &Claim, asks: bool) -> bool {
             asks || executed() || claim.reads.iter().any(|t| reads_the_car(view, *t) && view.executed(*t))
         }
     }
-}
-
-/// Whether two writes set something in common: whichever was called, the change is the same kind.
-fn share_an_attribute(view: &View<'_>, one: ToolIx, other: ToolIx) -> bool {
-    let model = &view.policy.model;
-    let (Some(one), Some(other)) = (model.tool(one), model.tool(other)) else { return false };
-    one.attributes().any(|a| other.attributes().any(|b| a == b))
 }
 
 /// Whether a read tells how the car stands, as opposed to looking something up.

@@ -5,6 +5,10 @@
 
 mod ask_guard;
 mod batch_conflict;
+mod announce_stall;
+mod ask_ledger;
+mod call_substitution;
+mod capability;
 mod claims;
 mod completion;
 mod computed_disclosure;
@@ -13,6 +17,7 @@ mod conditional_scope;
 mod confirmation;
 mod consent_scope;
 mod entity_binding;
+mod exhaustive;
 mod findings;
 mod future_condition;
 mod future_time_argument;
@@ -28,7 +33,19 @@ mod plan_completion;
 mod policy_advisory;
 mod preference_mismatch;
 mod preferences_first;
+mod inability_contradiction;
+mod leakage;
+mod numeric_claim;
+mod obligations;
+mod offers;
+mod output_integrity;
+mod policy_advisory;
+mod promise_audit;
+mod promise_capability;
+mod rebuild;
+mod refusal;
 mod refusal_read;
+mod repeated_question;
 mod repetition;
 mod required_parameters;
 mod route_anchors;
@@ -38,6 +55,7 @@ mod schema_validity;
 mod sources;
 mod state_precondition;
 mod stored;
+mod unknown_acknowledgement;
 #[cfg(test)]
 mod testing;
 mod tour;
@@ -84,13 +102,22 @@ pub static GATES: &[&Gate] = &[
     &mixed_message::GATE,
     &required_parameters::GATE,
     &identifier_provenance::GATE,
+    &capability::GATE,
     &obligations::GATE,
     &gather_before_act::GATE,
     &confirmation::GATE,
     &conditional_consent::GATE,
     &consent_scope::GATE,
     &repetition::GATE,
+    &output_integrity::GATE,
     &completion::GATE,
+    &promise_capability::GATE,
+    &announce_stall::GATE,
+    &inability_contradiction::GATE,
+    &unknown_acknowledgement::GATE,
+    &numeric_claim::GATE,
+    &repeated_question::GATE,
+    &leakage::GATE,
     &refusal_read::GATE,
     &future_condition::GATE,
     &numeric_provenance::GATE,
@@ -108,6 +135,11 @@ pub static GATES: &[&Gate] = &[
     &plan_completion::GATE,
     &future_time_argument::GATE,
     &computed_disclosure::GATE,
+    &promise_audit::GATE,
+    &refusal::GATE,
+    &call_substitution::GATE,
+    &rebuild::GATE,
+    &ask_ledger::GATE,
     &policy_advisory::GATE,
 ];
 

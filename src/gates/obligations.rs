@@ -44,7 +44,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         finding.say = Some(view.say(occasion, what));
         findings.push(by(view, Some(breach.rule), breach.call, finding));
     }
-    for conflict in &owed.conflicts {
+    // What this car lacks is told by `capability`.
+    for conflict in owed.conflicts.iter().filter(|c| c.lacking.is_none()) {
         let clauses: Vec<&str> = conflict.rules.iter().map(|rule| sentence(view, *rule)).collect();
         let mut finding = Finding::new(NAME, Tier::Hard, conflict.because.clone());
         finding.say = Some(view.say("no-way-out", &clauses.join(" ")));

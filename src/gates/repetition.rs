@@ -1,9 +1,9 @@
 //! The same call again.
 
 use super::{Exhausted, Findings, View, gate};
-use crate::model::{Finding, Tier, ToolCall};
+use crate::model::{Finding, Tier, ToolCall, Words};
 use crate::state::{CallRef, Outcome, PastCall};
-use crate::tools::ToolIx;
+use crate::tools::{Kind, ParamType, ToolIx};
 
 gate! {
     /// A call that failed is not repeated unchanged, and none is made over and over.
@@ -15,7 +15,8 @@ gate! {
     /// The identical call after a failure, whatever the order or spelling of its arguments, until
     /// something was learned: a later successful read of what it writes. A read that failed is not
     /// repeated before the driver spoke again. A call already made twice in this turn is not made a
-    /// third time unless a write came in between.
+    /// third time unless a write came in between. A name that was not found is not tried again with words
+    /// added that nobody said (`Bath`, then `Bath Somerset`).
     ///
     /// # Allows
     /// Other arguments, a retry after the cause was read, a read again after a change.
@@ -38,6 +39,11 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         let mut same = Vec::new();
         for (reference, past) in view.history.calls_of(tool).rev() {
             view.spend(1)?;
+            if let Some(word) = failure(past).and_then(|_| decoration(view, tool, past, call)) {
+                let because = format!("`{}` failed, and nobody said \"{word}\": a name is not guessed", past.call);
+                findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
+                break;
+            }
             if past.key == key {
                 same.push((reference, past));
             }
@@ -53,6 +59,24 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
     }
     Ok(())
+}
+
+/// A word that a read adds to a text which just failed, and that neither the driver nor a result said.
+fn decoration(view: &View<'_>, tool: ToolIx, past: &PastCall, call: &ToolCall) -> Option<String> {
+    let read = view.policy.inventory.at(tool).filter(|t| t.kind == Kind::Read)?;
+    let texts = read.params.iter().filter(|p| p.kind == ParamType::Text);
+    texts.into_iter().find_map(|param| {
+        let text = |c: &ToolCall| Some(Words::new(c.arguments.get(&param.name)?.as_str()?));
+        let (before, now) = (text(&past.call)?, text(call)?);
+        let kept = before.iter().all(|(_, b)| now.iter().any(|(_, n)| n == b));
+        let said = |word: &str| view.history.driver().iter().any(|u| u.words.iter().any(|(_, w)| w == word));
+        let found = |word: &str| {
+            let payloads = view.history.calls().iter().filter_map(PastCall::payload);
+            payloads.into_iter().any(|json| json.to_string().to_lowercase().contains(word))
+        };
+        let added = now.iter().map(|(_, w)| w).filter(|w| !before.iter().any(|(_, b)| b == *w));
+        added.into_iter().find(|w| kept && !before.is_empty() && !said(w) && !found(w)).map(str::to_owned)
+    })
 }
 
 fn failure(past: &PastCall) -> Option<&str> {
@@ -107,6 +131,21 @@ mod tests {
     fn blocks_a_failed_call_in_another_order_of_its_arguments() {
         let other_order = json!({"percentage": 10.0, "door": "OVEN"});
         assert_eq!(found("move_door", other_order, |talk| talk.failed("move_door", door()).history()), 1);
+    }
+
+    #[test]
+    fn blocks_a_name_that_was_not_found_with_words_that_nobody_said() {
+        let mut parts = super::super::testing::parts();
+        let tool = parts.inventory.iter_mut().find(|t| t.name.as_str() == "search_recipes").unwrap();
+        tool.params[0].kind = ParamType::Text;
+        let policy = crate::policy::Policy::new(parts, crate::model::PolicyHash([5; 32])).unwrap();
+        let search = |words: &str| calls(&[("search_recipes", json!({"dish": words}))]);
+        let talk = Talk::new(&policy).driver("a Bath bun, the Somerset one");
+        let history = talk.failed("search_recipes", json!({"dish": "Bath bun"})).history();
+        let found = |words: &str| check(&GATE, &policy, &history, &search(words)).len();
+        assert_eq!(found("Bath bun England"), 1);
+        assert_eq!(found("Bath bun Somerset"), 0);
+        assert_eq!(found("Chelsea bun"), 0);
     }
 
     #[test]

@@ -81,11 +81,19 @@ pub enum PhraseRole {
     Alternative,
     /// Everyday words of the language, by which it is told from others.
     Common,
+    /// Makes what is announced wait for something (`once you say so`).
+    Contingent,
+    /// Never ends a sentence (`the`).
+    Dangling,
+    /// Makes of a state a possibility, a duty or a matter of the past (`can`, `already`).
+    Modal,
+    /// Says that there is nothing else of a kind (`no other`).
+    Exhaustive,
 }
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 38] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -120,6 +128,10 @@ impl PhraseRole {
         Self::Request,
         Self::Alternative,
         Self::Common,
+        Self::Contingent,
+        Self::Dangling,
+        Self::Modal,
+        Self::Exhaustive,
     ];
 
     /// The bit of this role in a set of roles.
