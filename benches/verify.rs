@@ -23,12 +23,18 @@ struct Recorded {
 fn load() -> Option<(Policy, Vec<Message>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let data = root.join("../shared/carbench");
-    let set = SetSource::read(&root.join("policies/car-bench"), Some(&data.join("policy.md")), Some(&data.join("tools.json"))).ok()?;
+    let set = SetSource::read(
+        &root.join("policies/car-bench"),
+        Some(&data.join("policy.md")),
+        Some(&data.join("tools.json")),
+    )
+    .ok()?;
     let policy = Policy::from_blob(&compile(&set).ok()?.parts.to_blob().ok()?).ok()?;
     let file = std::fs::File::open(data.join("trajectories_car-bench-paper.jsonl.gz")).ok()?;
     let mut text = String::new();
     std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(file), &mut text).ok()?;
-    let longest = text.lines().filter_map(|l| serde_json::from_str::<Recorded>(l).ok()).max_by_key(|r| r.messages.len())?;
+    let longest =
+        text.lines().filter_map(|l| serde_json::from_str::<Recorded>(l).ok()).max_by_key(|r| r.messages.len())?;
     Some((policy, longest.messages))
 }
 

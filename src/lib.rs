@@ -31,9 +31,9 @@
 //! | [`service`] | the D-Bus interfaces |
 //! | [`cli`] | one file a subcommand |
 
+pub mod cli;
 #[cfg(feature = "compile")]
 pub mod compile;
-pub mod cli;
 pub mod critic;
 pub mod execute;
 pub mod gates;

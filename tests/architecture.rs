@@ -6,8 +6,22 @@ use std::path::{Path, PathBuf};
 
 /// A module may use only modules above it.
 const LAYERS: &[&str] = &[
-    "model", "tools", "state", "policy", "journal", "obligations", "gates", "critic", "verify", "vehicle", "execute",
-    "student", "turn", "compile", "service", "cli",
+    "model",
+    "tools",
+    "state",
+    "policy",
+    "journal",
+    "obligations",
+    "gates",
+    "critic",
+    "verify",
+    "vehicle",
+    "execute",
+    "student",
+    "turn",
+    "compile",
+    "service",
+    "cli",
 ];
 
 fn sources(dir: &Path, out: &mut Vec<PathBuf>) {
@@ -75,7 +89,8 @@ fn unsafe_code_stands_only_at_the_llama_boundary() {
     for file in all("src") {
         let text = fs::read_to_string(&file).unwrap();
         let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
-        let found = code.into_iter().any(|l| l.contains("unsafe {") || l.contains("unsafe fn") || l.contains("unsafe impl"));
+        let found =
+            code.into_iter().any(|l| l.contains("unsafe {") || l.contains("unsafe fn") || l.contains("unsafe impl"));
         assert!(!found || file.to_string_lossy().contains("student/llama"), "{} has unsafe code", file.display());
     }
 }

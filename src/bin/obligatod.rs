@@ -25,6 +25,9 @@ struct Args {
     /// The model: a GGUF file for `llama`, a name for `remote`
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
+    /// Examples that `llama` drafts after
+    #[arg(long, value_name = "FILE")]
+    examples: Option<PathBuf>,
     /// Drafts for `scripted`
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
@@ -62,6 +65,7 @@ impl Args {
         }
         config.policy = self.policy.or(config.policy);
         config.limits = self.limits.or(config.limits);
+        config.student.examples = self.examples.or(config.student.examples);
         config.student.script = self.script.or(config.student.script);
         config.student.model = self.model.map(PathBuf::from).or(config.student.model);
         config.vehicle.state = self.vehicle_state.or(config.vehicle.state);

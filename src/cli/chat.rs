@@ -2,7 +2,6 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
-use tokio::signal::ctrl_c;
 use tokio::sync::mpsc;
 
 use super::say::{Peer, turn};
@@ -35,7 +34,6 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             let line = tokio::select! {
                 line = lines.recv() => line,
                 () = talk.idle() => None,
-                _ = ctrl_c() => None,
             };
             let Some(line) = line.transpose().map_err(CliError::input)? else { break };
             let line = line.trim();

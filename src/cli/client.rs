@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use tokio::signal::ctrl_c;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 use tokio_stream::StreamExt;
 use zbus::message::{Message, Type};
@@ -31,6 +31,8 @@ pub(super) struct Talk {
     messages: MessageStream,
     /// Says when the service leaves the bus.
     owner: OwnerChangedStream<'static>,
+    /// Ctrl-C.
+    interrupts: Signal,
 }
 
 /// What happens in a turn, as a client sees it.
@@ -39,8 +41,8 @@ pub(super) enum Heard {
     Event(Event),
     /// Any step, as JSON: the measured end of the turn, or what a newer service tells.
     Other(String),
-    /// The end: how, and what was said last.
-    Reply(String, String),
+    /// The end, and how it ended.
+    Reply(String),
 }
 
 impl Client {
@@ -104,7 +106,9 @@ impl Client {
             .await
             .map_err(peer)?;
         let owner = session.inner().receive_owner_changed().await.map_err(peer)?;
-        Ok(Talk { session, path, messages: MessageStream::from(&self.connection), owner })
+        let interrupts = signal(SignalKind::interrupt())
+            .map_err(|source| CliError::Peer(format!("Ctrl-C cannot be listened to: {source}")))?;
+        Ok(Talk { session, path, messages: MessageStream::from(&self.connection), owner, interrupts })
     }
 
     /// What a rule says, asked once.
@@ -143,7 +147,7 @@ impl Talk {
                 Some(None) = self.owner.next() => {
                     return Err(CliError::Peer(format!("`{BUS_NAME}` left the bus in the middle of the turn")));
                 }
-                Ok(()) = ctrl_c() => {
+                _ = self.interrupts.recv() => {
                     // It may have ended in this moment; its reply is on the way then.
                     let _ = self.session.cancel(turn).await;
                     continue;
@@ -157,10 +161,14 @@ impl Talk {
         }
     }
 
-    /// Passes over what comes between turns, so that nothing piles up. Never returns.
+    /// Passes over what comes between turns, so that nothing piles up, until Ctrl-C.
     pub(super) async fn idle(&mut self) {
-        while self.messages.next().await.is_some() {}
-        std::future::pending().await
+        loop {
+            tokio::select! {
+                Some(_) = self.messages.next() => {}
+                _ = self.interrupts.recv() => return,
+            }
+        }
     }
 }
 
@@ -181,8 +189,8 @@ fn read(message: &Message, path: &str, turn: u32) -> zbus::Result<Option<Heard>>
             (of == turn).then(read)
         }
         Some("Reply") => {
-            let (of, done, text): (u32, String, String) = body.deserialize()?;
-            (of == turn).then_some(Heard::Reply(done, text))
+            let (of, done, _): (u32, String, &str) = body.deserialize()?;
+            (of == turn).then_some(Heard::Reply(done))
         }
         _ => None,
     })

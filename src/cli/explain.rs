@@ -28,6 +28,7 @@ fn tier(gate: &Gate) -> String {
     format!("{:?}", gate.tier).to_lowercase()
 }
 
-fn summary(gate: &Gate) -> &str {
+/// The first line of a gate's documentation.
+pub(super) fn summary(gate: &Gate) -> &'static str {
     gate.explain.lines().next().unwrap_or_default().trim()
 }

@@ -65,7 +65,13 @@ impl<W: Write> Page<W> {
         let mut at = column;
         for (piece, ink) in [(text, ink), (aside, Ink::Dim)] {
             for (i, word) in piece.split(' ').enumerate().filter(|(_, word)| !word.is_empty()) {
-                let gap = if at == column { 0 } else if i == 0 { 2 } else { 1 };
+                let gap = if at == column {
+                    0
+                } else if i == 0 {
+                    2
+                } else {
+                    1
+                };
                 let wide = word.chars().count();
                 if at > column && at + gap + wide > self.width {
                     write!(self.out, "\n{:column$}", "")?;

@@ -89,7 +89,7 @@ pub(super) async fn turn<W: std::io::Write>(
             }
             Heard::Other(other) if json => println!("{other}"),
             Heard::Other(other) => screen.other(&other),
-            Heard::Reply(done, _) => {
+            Heard::Reply(done) => {
                 if !json {
                     screen.end(&done).map_err(CliError::output)?;
                 }

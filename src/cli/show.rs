@@ -1,6 +1,6 @@
 //! A turn as a person wants to see it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use serde::Deserialize;
@@ -45,6 +45,8 @@ pub(super) struct Screen<W> {
     fresh: bool,
     /// The last question, which is then also what is said.
     question: String,
+    /// Rules whose sentence stands on the page already.
+    told: HashSet<String>,
 }
 
 impl Screen<io::Stdout> {
@@ -56,7 +58,7 @@ impl Screen<io::Stdout> {
 
 impl<W: Write> Screen<W> {
     pub(super) fn new(page: Page<W>) -> Self {
-        Self { page, cost: Cost::default(), fresh: true, question: String::new() }
+        Self { page, cost: Cost::default(), fresh: true, question: String::new(), told: HashSet::new() }
     }
 
     /// What the driver says.
@@ -128,6 +130,7 @@ impl<W: Write> Screen<W> {
         self.page.line("", Ink::Dim, "", &line)?;
         self.fresh = true;
         self.question.clear();
+        self.told.clear();
         self.page.note("")
     }
 
@@ -141,7 +144,8 @@ impl<W: Write> Screen<W> {
 
     fn judged(&mut self, report: &VerdictReport, rules: &HashMap<String, Explained>) -> io::Result<()> {
         self.cost.check_us += report.micros;
-        if report.verdict == Decision::Clear && !std::mem::take(&mut self.fresh) {
+        let fresh = std::mem::take(&mut self.fresh);
+        if report.verdict == Decision::Clear && !fresh {
             return Ok(());
         }
         let ink = match report.verdict {
@@ -158,7 +162,11 @@ impl<W: Write> Screen<W> {
         let mut because = finding.because.as_str();
         match finding.rule.as_ref().and_then(|id| Some((id, rules.get(id)?))) {
             Some((id, rule)) => {
-                self.page.more(0, Ink::Bold, &format!("{id}: {}", rule.sentence), &rule.source)?;
+                if self.told.insert(id.clone()) {
+                    self.page.more(0, Ink::Bold, &format!("{id}: {}", rule.sentence), &rule.source)?;
+                } else {
+                    self.page.more(0, Ink::Bold, id, "")?;
+                }
                 because = because.strip_suffix(rule.sentence.as_str()).unwrap_or(because).trim_end_matches([':', ' ']);
             }
             None => self.page.more(0, Ink::Bold, &finding.gate, "")?,

@@ -69,6 +69,11 @@ pub(crate) fn compiled(rules: &str) -> Compiled {
     compile(&set(VEHICLE, rules)).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
+/// Compiles the greenhouse with another effect model.
+pub(crate) fn compiled_vehicle(vehicle: &str) -> Compiled {
+    compile(&set(vehicle, "")).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
 /// All errors of these rules, one a line.
 pub(crate) fn rule_errors(rules: &str) -> String {
     compile(&set(VEHICLE, rules)).err().map(|errors| errors.to_string()).unwrap_or_default()

@@ -34,9 +34,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     if !reports || reply.has(PhraseRole::Admission) {
         return Ok(());
     }
-    for utterance in view.history.driver().iter().rev().take(KEPT) {
-        let reading = view.read(utterance);
-        for (wish, tools) in wishes(view, &reading)? {
+    for (reading, utterance) in view.heard()?.iter().zip(view.history.driver().iter().rev()).take(KEPT) {
+        for (wish, tools) in wishes(view, reading)? {
             let since = view.history.calls().iter().rev().take_while(|p| p.step > utterance.step);
             let called = since.into_iter().any(|p| p.tool.is_some_and(|t| tools.contains(&t)));
             if !called && !tools.iter().any(|t| reply.names(*t)) {

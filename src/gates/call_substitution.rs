@@ -45,10 +45,9 @@ const KEPT: usize = 3;
 
 /// The driver's words that forbid a tool, where its latest mention is that.
 fn forbidden(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, Exhausted> {
-    for utterance in view.history.driver().iter().rev().take(KEPT) {
-        view.spend(utterance.words.len())?;
-        let driver = view.read(utterance);
-        if is_plain_yes(&driver) {
+    for driver in view.heard()?.iter().take(KEPT) {
+        view.spend(driver.words().len())?;
+        if is_plain_yes(driver) {
             return Ok(None); // what was agreed to is consent's business
         }
         let mentions = driver.hits().iter().filter(|h| h.means(Meaning::Verb(tool)));
@@ -57,7 +56,7 @@ fn forbidden(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, Exhausted>
             let clause = driver.clause(verb);
             let mut nouns = driver.nouns().filter(|h| driver.clause(h) == clause).peekable();
             // A verb alone names a tool that no other shares it with.
-            let alone = nouns.peek().is_none() && verbs(view, &driver, verb).len() == 1;
+            let alone = nouns.peek().is_none() && verbs(view, driver, verb).len() == 1;
             if alone || nouns.any(|h| h.names(tool)) {
                 named.push(verb);
             }
@@ -65,7 +64,7 @@ fn forbidden(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, Exhausted>
         let Some(last) = named.last() else { continue };
         let clause = driver.clause(last);
         let words = driver.clauses().into_iter().find(|(c, _)| *c == clause).map(|(_, w)| w);
-        return Ok(words.filter(|_| named.iter().any(|v| driver.clause(v) == clause && is_denied(&driver, v))));
+        return Ok(words.filter(|_| named.iter().any(|v| driver.clause(v) == clause && is_denied(driver, v))));
     }
     Ok(None)
 }

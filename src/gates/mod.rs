@@ -4,26 +4,40 @@
 //! isolated: a panic, an error or an exhausted budget in one gate silences that gate alone.
 
 mod announce_stall;
+mod ask_guard;
 mod ask_ledger;
+mod batch_conflict;
 mod call_substitution;
 mod capability;
 mod claims;
 mod completion;
+mod computed_disclosure;
 mod conditional_consent;
+mod conditional_scope;
 mod confirmation;
 mod consent_scope;
+mod entity_binding;
 mod exhaustive;
 mod findings;
 mod future_condition;
+mod future_time_argument;
 mod gather_before_act;
+mod hard_limits;
 mod identifier_provenance;
 mod inability_contradiction;
 mod leakage;
+mod mixed_message;
+mod no_op;
 mod numeric_claim;
+mod numeric_provenance;
 mod obligations;
 mod offers;
 mod output_integrity;
+mod outward_duplicate;
+mod plan_completion;
 mod policy_advisory;
+mod preference_mismatch;
+mod preferences_first;
 mod promise_audit;
 mod promise_capability;
 mod rebuild;
@@ -32,11 +46,18 @@ mod refusal_read;
 mod repeated_question;
 mod repetition;
 mod required_parameters;
+mod route_anchors;
 mod run;
+mod said;
 mod schema_validity;
-mod unknown_acknowledgement;
+mod sources;
+mod state_precondition;
+mod stored;
 #[cfg(test)]
 mod testing;
+mod tour;
+mod unknown_acknowledgement;
+mod value_bounds;
 mod view;
 
 pub use findings::{CAPACITY, Findings};
@@ -75,6 +96,8 @@ pub(crate) use gate;
 /// All gates in evaluation order.
 pub static GATES: &[&Gate] = &[
     &schema_validity::GATE,
+    &hard_limits::GATE,
+    &mixed_message::GATE,
     &required_parameters::GATE,
     &identifier_provenance::GATE,
     &capability::GATE,
@@ -95,6 +118,21 @@ pub static GATES: &[&Gate] = &[
     &leakage::GATE,
     &refusal_read::GATE,
     &future_condition::GATE,
+    &numeric_provenance::GATE,
+    &entity_binding::GATE,
+    &preferences_first::GATE,
+    &ask_guard::GATE,
+    &route_anchors::GATE,
+    &state_precondition::GATE,
+    &batch_conflict::GATE,
+    &no_op::GATE,
+    &conditional_scope::GATE,
+    &preference_mismatch::GATE,
+    &value_bounds::GATE,
+    &outward_duplicate::GATE,
+    &plan_completion::GATE,
+    &future_time_argument::GATE,
+    &computed_disclosure::GATE,
     &promise_audit::GATE,
     &refusal::GATE,
     &call_substitution::GATE,

@@ -73,7 +73,7 @@ fn collect(
         for noun in named {
             let acting: Vec<ToolIx> = noun.nouns().filter(|t| is_write(view, *t)).collect();
             view.spend(acting.len())?;
-            let verbs = verbs(view, reply, doing);
+            let verbs = verbs(view, reply, nearest(reply, doing, noun));
             let said: Vec<ToolIx> = acting.iter().copied().filter(|t| verbs.contains(t)).collect();
             let tools = if said.is_empty() { acting } else { said };
             if !tools.is_empty() {
@@ -99,22 +99,31 @@ pub(super) fn is_denied(reply: &Reading<'_>, clause: u16) -> bool {
     [PhraseRole::Negation, PhraseRole::Admission, PhraseRole::Gap].iter().any(|r| reply.clause_has(clause, *r))
 }
 
-/// The form of doing that a cue introduces; none where it introduces a look-up.
+/// The form of doing that a cue introduces; none where it introduces a look-up (`start looking` is one) or
+/// where a condition comes in between (`if you'd like to call`).
 fn doing<'r, 'p>(view: &View<'_>, reply: &'r Reading<'p>, cue: &'r Hit<'p>) -> Result<Option<&'r Hit<'p>>, Exhausted> {
     if cue.is(PhraseRole::Announce) {
         return Ok(Some(cue));
     }
     let clause = reply.clause(cue);
+    let looks = |at: usize| reply.role(PhraseRole::Look).any(|h| h.start == at);
     for hit in reply.hits().iter().filter(|h| reply.clause(h) == clause && h.start >= cue.end) {
         view.spend(1)?;
         if hit.is(PhraseRole::Change) || hit.verbs().next().is_some() {
-            return Ok(Some(hit));
+            return Ok(Some(hit).filter(|h| !looks(h.end)));
         }
-        if hit.is(PhraseRole::Look) {
+        if hit.is(PhraseRole::Look) || hit.is(PhraseRole::Contingent) {
             return Ok(None);
         }
     }
     Ok(None)
+}
+
+/// The form of doing nearest before a thing named: `open the roof or close the shade`.
+fn nearest<'r, 'p>(reply: &'r Reading<'p>, doing: &'r Hit<'p>, noun: &Hit<'_>) -> &'r Hit<'p> {
+    let between = reply.hits().iter().filter(|h| h.start > doing.start && h.end <= noun.start);
+    let doings = between.filter(|h| h.is(PhraseRole::Change) || h.verbs().next().is_some());
+    doings.last().unwrap_or(doing)
 }
 
 /// What the doing is about: what the clause names after it, else what it names before it.

@@ -123,6 +123,17 @@ mod tests {
     }
 
     #[test]
+    fn allows_a_wish_told_back_and_a_look_up() {
+        for reply in [
+            "So you want to close the oven door.",
+            "I can tell you how, if you'd like to close the door yourself.",
+            "For the door I'd like to start looking at the recipes.",
+        ] {
+            assert_eq!(found(reply, &["move_door"]), [], "{reply}");
+        }
+    }
+
+    #[test]
     fn allows_the_longer_name_of_something_else() {
         assert_eq!(found("Shall I set the oven temperature to 180?", &["switch_oven"]), []);
     }

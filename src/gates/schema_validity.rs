@@ -44,6 +44,7 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         for fault in faults(view, call) {
             let say = missing_here(view, call, &fault);
             let mut finding = Finding::new(NAME, Tier::Hard, fault.because).at(at);
+            finding.fatal = say.is_some();
             finding.say = say;
             findings.push(finding);
         }

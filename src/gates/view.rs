@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use crate::model::{Draft, Words};
 use crate::obligations::Owed;
-use crate::policy::{Policy, Reading};
+use crate::policy::{HardLimits, Policy, Reading};
 use crate::state::{History, PastCall, Utterance};
 use crate::tools::{Tool, ToolIx};
+
+use super::sources::{self, Sourced};
 
 /// A gate used up its budget: its check is bounded, whatever the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +18,13 @@ pub struct Exhausted;
 
 /// Steps one gate may take on one draft: a step is a word, an argument or a past call looked at.
 pub(super) const BUDGET: u32 = 200_000;
+
+/// What holds where no image says anything (`verify`, `replay`).
+static NO_LIMITS: HardLimits = HardLimits { limit: Vec::new() };
+
+/// Messages of each side that gates look at: what was said a dozen turns ago is not what this draft is
+/// for, and a long drive must not make a check slow.
+pub(super) const MESSAGES: usize = 12;
 
 /// Everything a gate may see: borrowed, immutable, complete.
 #[derive(Debug)]
@@ -30,9 +39,14 @@ pub struct View<'a> {
     pub drafted: &'a Draft,
     /// What the policy owes for it.
     pub owed: &'a Owed,
+    /// The limits of the image, beneath every policy.
+    pub limits: &'a HardLimits,
     fuel: Cell<u32>,
     reply: OnceCell<Option<Reading<'a>>>,
     driver: OnceCell<Option<Reading<'a>>>,
+    heard: OnceCell<Vec<Reading<'a>>>,
+    spoken: OnceCell<Vec<Reading<'a>>>,
+    sources: OnceCell<Vec<Sourced>>,
 }
 
 impl<'a> View<'a> {
@@ -44,10 +58,21 @@ impl<'a> View<'a> {
             draft: &owed.amended,
             drafted,
             owed,
+            limits: &NO_LIMITS,
             fuel: Cell::new(BUDGET),
             reply: OnceCell::new(),
             driver: OnceCell::new(),
+            heard: OnceCell::new(),
+            spoken: OnceCell::new(),
+            sources: OnceCell::new(),
         }
+    }
+
+    /// The view with the limits of an image.
+    #[must_use]
+    pub fn with_limits(mut self, limits: &'a HardLimits) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// Takes steps off the budget. Call it in every loop over input.
@@ -82,12 +107,48 @@ impl<'a> View<'a> {
             .as_ref()
     }
 
-    /// Anything that was said, as the policy understands it.
-    pub fn read(&self, utterance: &Utterance) -> Reading<'a> {
-        match self.driver().filter(|_| self.history.driver().last().is_some_and(|u| u.step == utterance.step)) {
-            Some(latest) => latest.clone(),
-            None => self.policy.lexicon.read(Arc::clone(&utterance.words)),
+    /// The driver's latest messages, latest first, read once for all gates.
+    ///
+    /// # Errors
+    /// [`Exhausted`] when the budget does not last.
+    pub fn heard(&self) -> Result<&[Reading<'a>], Exhausted> {
+        self.lately(&self.heard, self.history.driver())
+    }
+
+    /// What was last said to the driver, latest first, read once for all gates.
+    ///
+    /// # Errors
+    /// [`Exhausted`] when the budget does not last.
+    pub fn spoken(&self) -> Result<&[Reading<'a>], Exhausted> {
+        self.lately(&self.spoken, self.history.spoken())
+    }
+
+    fn lately<'s>(
+        &self,
+        cell: &'s OnceCell<Vec<Reading<'a>>>,
+        side: &'a [Utterance],
+    ) -> Result<&'s [Reading<'a>], Exhausted> {
+        if let Some(read) = cell.get() {
+            return Ok(read);
         }
+        let mut readings = Vec::new();
+        for said in side.iter().rev().take(MESSAGES) {
+            self.spend(said.words.len())?;
+            readings.push(self.policy.lexicon.read(Arc::clone(&said.words)));
+        }
+        Ok(cell.get_or_init(|| readings))
+    }
+
+    /// Where the numbers of the draft's writes come from, judged once for all gates.
+    ///
+    /// # Errors
+    /// [`Exhausted`] when the budget does not last.
+    pub(super) fn sources(&self) -> Result<&[Sourced], Exhausted> {
+        if self.sources.get().is_none() {
+            let judged = sources::judge(self)?;
+            return Ok(self.sources.get_or_init(|| judged));
+        }
+        Ok(self.sources.get().map_or(&[], Vec::as_slice))
     }
 
     /// The tool at a position, unless it is removed here.

@@ -69,6 +69,9 @@ pub struct Finding {
     pub call: Option<usize>,
     /// What the driver should hear when the draft cannot be saved.
     pub say: Option<String>,
+    /// Whether no other draft can do what was asked: the verdict is then a refusal at once, without
+    /// asking the student to try again.
+    pub fatal: bool,
 }
 
 impl Finding {
@@ -83,6 +86,7 @@ impl Finding {
             remedy: Vec::new(),
             call: None,
             say: None,
+            fatal: false,
         }
     }
 
@@ -105,6 +109,13 @@ impl Finding {
     pub fn saying(mut self, say: impl Into<String>) -> Self {
         self.say = Some(say.into());
         self
+    }
+
+    /// Says that no other draft can do what was asked, and what the driver hears of it.
+    #[must_use]
+    pub fn refusing(mut self, say: impl Into<String>) -> Self {
+        self.fatal = true;
+        self.saying(say)
     }
 
     /// Names the rule and its sentence.

@@ -115,6 +115,8 @@ struct Splitter {
     clause_used: bool,
     sentence_used: bool,
     quoted: bool,
+    /// Whether the text last quoted ended as a sentence does.
+    quote_ended: bool,
 }
 
 impl Splitter {
@@ -124,6 +126,11 @@ impl Splitter {
                 self.close(); // the unit of a number is a word of its own
             }
             if self.open.is_none() {
+                // A quotation is part of its sentence (`send "I am late." to Jo?`), unless a new one
+                // plainly begins after it.
+                if !self.quoted && std::mem::take(&mut self.quote_ended) && c.is_uppercase() {
+                    self.end_sentence(false);
+                }
                 self.open = Some(self.end());
             }
             if c.is_ascii() {
@@ -145,7 +152,16 @@ impl Splitter {
             '"' => self.quoted = !self.quoted,
             '“' | '„' | '«' => self.quoted = true,
             '”' | '»' => self.quoted = false,
-            '.' | '!' | '?' | '…' | '\n' | '。' | '？' | '！' => self.end_sentence(matches!(c, '?' | '？')),
+            '.' | '!' | '?' | '…' | '。' | '？' | '！' if self.quoted => {
+                self.end_clause();
+                self.quote_ended = true;
+            }
+            '\n' => {
+                // No quotation in speech spans lines: a stray mark must not swallow the rest.
+                self.quoted = false;
+                self.end_sentence(false);
+            }
+            '.' | '!' | '?' | '…' | '。' | '？' | '！' => self.end_sentence(matches!(c, '?' | '？')),
             ',' | ';' | ':' | '(' | ')' | '[' | ']' | '–' | '—' | '、' => self.end_clause(),
             '-' if next.is_none_or(char::is_whitespace) => self.end_clause(),
             _ => {}
@@ -228,6 +244,14 @@ mod tests {
     fn an_apostrophe_parts_words_however_it_is_typed() {
         assert_eq!(words("I can't"), words("I can’t"));
         assert_eq!(words("Öffne die Tür"), ["öffne", "die", "tür"]);
+    }
+
+    #[test]
+    fn a_quotation_is_part_of_its_sentence_unless_a_new_one_begins() {
+        let text = Words::new("Shall I send \"I am late.\" to Jo?");
+        assert_eq!((text.sentences(), text.is_question(0)), (1, true));
+        let text = Words::new("It says \"I am late.\" Shall I send it?");
+        assert_eq!((text.sentences(), text.is_question(0), text.is_question(1)), (2, false, true));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::disclose::disclose;
 use super::excess::excess;
 use super::judge::judge;
 use super::plan::{Plan, Planned};
+use super::reply::judge_reply;
 use super::settle::settle;
 use crate::model::Draft;
 use crate::policy::{Advice, Frame, Policy, Rule};
@@ -28,6 +29,7 @@ pub fn owed(policy: &Policy, history: &History, draft: &Draft, advice: Advice) -
     let mut owed = Owed { excess: found, ..Owed::default() };
     judge(policy, history, &settled, &mut owed);
     owed.conflicts.extend(settled.conflicts);
+    owed.reads.extend(settled.reads);
     owed.debts = settled.debts;
     if advice == Advice::None {
         owed.debts.iter_mut().for_each(open);
@@ -45,6 +47,7 @@ pub fn owed(policy: &Policy, history: &History, draft: &Draft, advice: Advice) -
         owed.before = settled.plan.worlds;
     }
     if let Some(reply) = draft.reply.as_deref().filter(|_| draft.calls.is_empty() && draft.malformed.is_empty()) {
+        judge_reply(policy, history, &settled.plan.counts, &mut owed);
         disclose(policy, history, reply, &settled.plan.counts, &mut owed);
     }
     owed

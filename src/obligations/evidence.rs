@@ -63,9 +63,34 @@ fn bound(frame: &RuleFrame<'_>, rule: &Rule, at: usize, slot: SlotIx) -> String 
         (Compare::Lt, true, false) | (Compare::Le, false, true) => ">",
         (Compare::Le, true, false) | (Compare::Lt, false, true) => "≥",
     };
+    let sign = if fails(frame, slot, literal, sign) { opposite(sign) } else { sign };
     match literal {
         crate::state::Literal::Int(i) => format!(" {sign} {}", resolution_of(frame, slot).natural(*i)),
         other => format!(" {sign} {}", other.to_json()),
+    }
+}
+
+/// Whether a comparison of the program does not hold for the value at hand: evidence states what is,
+/// also where it speaks of an item that the condition exempts.
+fn fails(frame: &RuleFrame<'_>, slot: SlotIx, literal: &crate::state::Literal, sign: &str) -> bool {
+    let (Val::Int(value), crate::state::Literal::Int(bound)) = (frame.load(slot), literal) else { return false };
+    !match sign {
+        "<" => value < *bound,
+        "≤" => value <= *bound,
+        ">" => value > *bound,
+        "≥" => value >= *bound,
+        "≠" => value != *bound,
+        _ => true,
+    }
+}
+
+fn opposite(sign: &'static str) -> &'static str {
+    match sign {
+        "<" => "≥",
+        "≤" => ">",
+        ">" => "≤",
+        "≥" => "<",
+        other => other,
     }
 }
 

@@ -20,6 +20,7 @@ mod naming;
 mod plan;
 mod preferences;
 mod render;
+mod reply;
 mod requested;
 mod settle;
 

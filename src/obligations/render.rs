@@ -61,16 +61,21 @@ const LANGUAGE: &str = "en";
 
 /// The sentence of a template; `resource` is how the items are called.
 pub(super) fn text(frame: &RuleFrame<'_>, template: &TextTemplate, resource: &str) -> String {
-    template
-        .pieces
-        .iter()
-        .map(|piece| match piece {
-            Piece::Text(words) => words.clone(),
-            Piece::Resource => resource.to_owned(),
-            Piece::Call => frame.call.map(|call| frame.policy.call_words(LANGUAGE, call)).unwrap_or_default(),
-            Piece::Slot(slot) => spoken(frame, *slot),
-        })
-        .collect()
+    let mut out = String::new();
+    for piece in &template.pieces {
+        match piece {
+            // A hole that ends in a full stop of its own needs no second one.
+            Piece::Text(words) if out.ends_with('.') => out.push_str(words.strip_prefix('.').unwrap_or(words)),
+            Piece::Text(words) => out.push_str(words),
+            Piece::Resource => out.push_str(resource),
+            Piece::Call => {
+                let words = frame.call.map(|call| frame.policy.call_words(LANGUAGE, call));
+                out.push_str(&words.unwrap_or_default());
+            }
+            Piece::Slot(slot) => out.push_str(&spoken(frame, *slot)),
+        }
+    }
+    out
 }
 
 /// A slot's value in natural units; words lose their underscores, because they are spoken.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::choose::{choose, rivals};
 use super::consent::granted;
-use super::debts::{Conflict, Debt, Settled};
+use super::debts::{Conflict, Debt, ReadDebt, Settled};
 use super::demand::{Because, Demand, call_of, collapse, demands};
 use super::plan::{From, Plan, Planned};
 use super::requested::requested;
@@ -21,13 +21,16 @@ pub(super) struct Settlement {
     pub(super) plan: Plan,
     pub(super) debts: Vec<Debt>,
     pub(super) conflicts: Vec<Conflict>,
+    /// Remedies that only read: they must come in an earlier step, so they are reads that are owed.
+    pub(super) reads: Vec<ReadDebt>,
     /// Demands that are not to be inserted: the driver wants it otherwise, or nothing can meet them.
     pub(super) waived: HashSet<(RuleIx, u16)>,
 }
 
 /// Runs the fixpoint over a plan.
 pub(super) fn settle(policy: &Policy, history: &History, plan: Plan) -> Settlement {
-    let mut s = Settlement { plan, debts: Vec::new(), conflicts: Vec::new(), waived: HashSet::new() };
+    let mut s =
+        Settlement { plan, debts: Vec::new(), conflicts: Vec::new(), reads: Vec::new(), waived: HashSet::new() };
     for _ in 0..ROUNDS {
         let mut owed = demands(policy, history, &s.plan);
         for demand in &mut owed {
@@ -119,6 +122,14 @@ fn insert(policy: &Policy, history: &History, s: &mut Settlement, demand: &Deman
         return waive(s);
     }
     let because = demand.because.clone();
+    let only_reads = |c: &Planned| c.tool.and_then(|t| policy.inventory.at(t)).is_some_and(|t| !t.is_write());
+    if calls.iter().all(only_reads) {
+        let text = if because.is_empty() { rule.sentence.to_string() } else { because };
+        let reads =
+            calls.into_iter().map(|c| ReadDebt { rule: demand.rule, call, read: c.call, because: text.clone() });
+        s.reads.extend(reads);
+        return waive(s);
+    }
     let remedy = |calls: &[Planned]| calls.iter().map(|c| c.call.clone()).collect::<Vec<_>>();
     if let Some(yes) = overwrites(policy, history, &s.plan, &calls) {
         // The driver's own wish against a companion: only the driver can settle that.

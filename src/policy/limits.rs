@@ -94,7 +94,9 @@ impl HardLimits {
     pub fn broken_by<'a>(&'a self, model: &EffectModel, world: &World, call: &ToolCall) -> Option<Broken<'a>> {
         self.limit
             .iter()
-            .filter(|l| l.tool == call.tool.as_str() && l.when.iter().all(|(name, v)| call.arguments.get(name) == Some(v)))
+            .filter(|l| {
+                l.tool == call.tool.as_str() && l.when.iter().all(|(name, v)| call.arguments.get(name) == Some(v))
+            })
             .find_map(|limit| {
                 if breaks_range(limit, call) {
                     return Some(Broken { limit, unknown: None });

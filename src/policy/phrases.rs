@@ -75,12 +75,14 @@ pub enum PhraseRole {
     Condition,
     /// Asks for a value (`which`, `how much`).
     AskValue,
+    /// Asks for something without a question mark (`let me know`).
+    Request,
+    /// Speaks of another possibility (`alternatives`, `the other route`).
+    Alternative,
     /// Everyday words of the language, by which it is told from others.
     Common,
     /// Makes what is announced wait for something (`once you say so`).
     Contingent,
-    /// Asks the driver to say something, question or not (`let me know`).
-    Request,
     /// Never ends a sentence (`the`).
     Dangling,
     /// Makes of a state a possibility, a duty or a matter of the past (`can`, `already`).
@@ -91,7 +93,7 @@ pub enum PhraseRole {
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -123,9 +125,10 @@ impl PhraseRole {
         Self::Negation,
         Self::Condition,
         Self::AskValue,
+        Self::Request,
+        Self::Alternative,
         Self::Common,
         Self::Contingent,
-        Self::Request,
         Self::Dangling,
         Self::Modal,
         Self::Exhaustive,

@@ -9,8 +9,8 @@ use serde_json::{Value as Json, json};
 use super::{Phrases, Policy, PolicyParts};
 use crate::model::{Arguments, Draft, Limits, Message, PolicyHash, RequestedCall, Resolution, Role, ToolCall};
 use crate::state::{
-    AttrIx, AttrType, Attribute, CellIx, EffectModel, Entity, EntityIx, History, ItemArgument, ItemRef, Set, SetFrom,
-    ToolEffect,
+    AttrIx, AttrType, Attribute, CellIx, EffectModel, Entity, EntityIx, History, ItemArgument, ItemRef, Leg, Set,
+    SetFrom, Stop, ToolEffect, Tour,
 };
 use crate::tools::{Inventory, Kind, Tool, import};
 
@@ -34,6 +34,18 @@ const TOOLS: &str = r#"[
   "step_ids":{"type":"array","items":{"type":"string"}}}}},
  {"name":"send_list","inputSchema":{"type":"object","required":["text","addresses"],"properties":{"text":{"type":"string"},
   "addresses":{"type":"array","items":{"type":"string"}}}}},
+ {"name":"get_tour","inputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":true}},
+ {"name":"search_paths","inputSchema":{"type":"object","required":["from_id","to_id"],"properties":{"from_id":{"type":"string"},
+  "to_id":{"type":"string"},"hour":{"type":"integer"}}},"annotations":{"readOnlyHint":true}},
+ {"name":"find_guest","inputSchema":{"type":"object","required":["name"],"properties":{"name":{"type":"string"}}},"annotations":{"readOnlyHint":true}},
+ {"name":"start_tour","inputSchema":{"type":"object","required":["path_ids"],"properties":{"path_ids":{"type":"array","items":{"type":"string"}}}}},
+ {"name":"swap_table","inputSchema":{"type":"object","required":["table_id","new_table_id","path_id_to","path_id_from"],"properties":{
+  "table_id":{"type":"string"},"new_table_id":{"type":"string"},"path_id_to":{"type":"string"},"path_id_from":{"type":"string"}}}},
+ {"name":"skip_table","inputSchema":{"type":"object","required":["table_id","path_id"],"properties":{
+  "table_id":{"type":"string"},"path_id":{"type":"string"}}}},
+ {"name":"set_shelf_light","inputSchema":{"type":"object","required":["on","colour"],"properties":{"on":{"type":"boolean"},
+  "colour":{"type":"string","enum":["WARM_WHITE","COLD_BLUE"]}}}},
+ {"name":"set_stove_light","inputSchema":{"type":"object","required":["on"],"properties":{"on":{"type":"boolean"}}}},
  {"name":"keep_plan","inputSchema":{"type":"object","properties":{"plan_id":{"type":"string"},"steps":{"type":"array","items":{"type":"string"}}}}}
 ]"#;
 
@@ -95,8 +107,12 @@ fn model(inventory: &Inventory) -> EffectModel {
             attribute(0, "degrees", AttrType::Int, "oven_degrees", "get_oven_state", 1),
             attribute(0, "hood", AttrType::Int, "hood_level", "get_hood_state", 2),
             attribute(1, "position", AttrType::Int, "door_*_position", "get_door_positions", 3),
+            attribute(0, "tables", AttrType::List, "table_ids", "get_tour", 5),
+            attribute(0, "shelf_light", AttrType::Bool, "shelf_light", "get_hood_state", 6),
+            attribute(0, "stove_light", AttrType::Bool, "stove_light", "get_hood_state", 7),
+            attribute(0, "colour", AttrType::Word, "shelf_colour", "get_hood_state", 8),
         ],
-        cells: 5,
+        cells: 9,
         ..EffectModel::default()
     };
     model.roles.preferences = Some(tool("get_habits"));
@@ -104,6 +120,13 @@ fn model(inventory: &Inventory) -> EffectModel {
     model.result.success = Some(("status".into(), "OK".into()));
     model.result.payload = Some("result".into());
     model.result.errors = vec!["Error:".into()];
+    model.tour = Some(Tour { stops: AttrIx(4), id: "path_id".into(), from: "from_id".into(), to: "to_id".into() });
+    let habits = inventory.get("get_habits").unwrap().topics();
+    let habit = |topic: &str| habits.iter().find(|t| t.name() == topic).cloned();
+    let leg = |argument: &str, from, to| Leg { argument: argument.into(), from, to };
+    let before = |argument: &str| Some(Stop::Before(argument.into()));
+    let after = |argument: &str| Some(Stop::After(argument.into()));
+    let own = |argument: &str| Some(Stop::Argument(argument.into()));
     let argument = |name: &str| SetFrom::Argument { name: name.into(), map: vec![] };
     let set = |attribute, name: &str| Set { attribute: AttrIx(attribute), from: argument(name), when: vec![] };
     model.tools = inventory
@@ -118,10 +141,12 @@ fn model(inventory: &Inventory) -> EffectModel {
                 }
                 "set_oven_temperature" => {
                     effect.sets = vec![set(1, "degrees")];
+                    effect.preference = habit("baking");
                     effect.nouns = names(&["temperature", "oven temperature"], &["Temperatur"]);
                 }
                 "move_door" => {
                     effect.sets = vec![set(3, "percentage")];
+                    effect.preference = habit("washing");
                     let words = vec![
                         ("ALL".to_owned(), ItemRef::All),
                         ("OVEN".to_owned(), ItemRef::One(0)),
@@ -131,6 +156,7 @@ fn model(inventory: &Inventory) -> EffectModel {
                 }
                 "set_hood_speed" => {
                     effect.sets = vec![set(2, "level")];
+                    effect.preference = habit("baking");
                     effect.nouns = names(&["hood", "hood speed"], &["Abzug", "Dunstabzug"]);
                 }
                 "start_dishwasher" => {
@@ -140,6 +166,40 @@ fn model(inventory: &Inventory) -> EffectModel {
                 "send_list" => {
                     effect.nouns = names(&["shopping list"], &["Einkaufsliste"]);
                     effect.verbs = names(&["send"], &["schicken", "senden"]);
+                }
+                "start_tour" => {
+                    effect.touches = vec![AttrIx(4)];
+                    effect.preference = habit("washing");
+                    effect.tour.legs = vec![leg("path_ids", Some(Stop::Here), None)];
+                    effect.nouns = names(&["tour", "round"], &["Runde"]);
+                    effect.verbs = names(&["start", "serve"], &["starten"]);
+                }
+                "swap_table" => {
+                    effect.touches = vec![AttrIx(4)];
+                    effect.tour.legs = vec![
+                        leg("path_id_to", before("table_id"), own("new_table_id")),
+                        leg("path_id_from", own("new_table_id"), after("table_id")),
+                    ];
+                    effect.tour.present = vec!["table_id".into()];
+                    effect.nouns = names(&["table"], &["Tisch"]);
+                    effect.verbs = names(&["swap", "replace"], &["tauschen"]);
+                }
+                "skip_table" => {
+                    effect.touches = vec![AttrIx(4)];
+                    effect.preference = habit("washing");
+                    effect.tour.legs = vec![leg("path_id", before("table_id"), after("table_id"))];
+                    effect.tour.present = vec!["table_id".into()];
+                    effect.nouns = names(&["table"], &["Tisch"]);
+                    effect.verbs = names(&["skip"], &["auslassen"]);
+                }
+                "set_shelf_light" => {
+                    effect.sets = vec![set(5, "on"), set(7, "colour")];
+                    effect.preference = habit("baking");
+                    effect.nouns = names(&["shelf light"], &["Regallicht"]);
+                }
+                "set_stove_light" => {
+                    effect.sets = vec![set(6, "on")];
+                    effect.nouns = names(&["stove light"], &["Herdlicht"]);
                 }
                 _ => {}
             }

@@ -10,7 +10,8 @@ use super::open::{Holder, OpenSession};
 
 /// The connection that sent a message.
 pub(super) fn caller(header: &Header<'_>) -> Result<OwnedUniqueName, Refusal> {
-    let sender = header.sender().ok_or_else(|| Refusal::NotYours("the call has no sender; use a message bus".into()))?;
+    let sender =
+        header.sender().ok_or_else(|| Refusal::NotYours("the call has no sender; use a message bus".into()))?;
     Ok(sender.to_owned().into())
 }
 

@@ -49,6 +49,20 @@ pub struct StudentConfig {
     pub kind: StudentKind,
     /// The model file of `llama`.
     pub model: Option<PathBuf>,
+    /// SHA-256 that the model file must have.
+    pub sha256: Option<String>,
+    /// Examples that `llama` drafts after.
+    pub examples: Option<PathBuf>,
+    /// Tokens of the context of `llama`.
+    pub context: Option<u32>,
+    /// Threads of `llama`.
+    pub threads: Option<i32>,
+    /// Address of the server of `remote`, without `/chat/completions`.
+    pub server: Option<String>,
+    /// Name of the model on that server.
+    pub name: Option<String>,
+    /// Environment variable that holds the key of that server.
+    pub key_variable: Option<String>,
     /// The drafts of `scripted`.
     pub script: Option<PathBuf>,
 }
@@ -111,7 +125,7 @@ impl Config {
             .map_err(|source| ServiceError::Config { path: path.to_owned(), source: Box::new(source) })?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let Self { policy, limits, student, vehicle, .. } = &mut config;
-        let paths = [policy, limits, &mut student.model, &mut student.script, &mut vehicle.state];
+        let paths = [policy, limits, &mut student.model, &mut student.script, &mut student.examples, &mut vehicle.state];
         for relative in paths.into_iter().flatten() {
             *relative = folder.join(&relative);
         }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use zbus::Connection;
 use zbus::fdo::DBusProxy;
 use zbus::message::Header;
 use zbus::names::BusName;
 use zbus::wire::{ObjectPath, OwnedObjectPath};
-use zbus::Connection;
 
 use super::Refusal;
 use super::access::{caller, require_holder, user};
@@ -27,12 +27,7 @@ impl Manager {
 /// Opens sessions and says how the service is.
 #[zbus::interface(
     name = "org.obligato.Harness1.Manager",
-    proxy(
-        default_service = "org.obligato.Harness1",
-        default_path = "/org/obligato/Harness1",
-       
-        visibility = "pub"
-    )
+    proxy(default_service = "org.obligato.Harness1", default_path = "/org/obligato/Harness1", visibility = "pub")
 )]
 impl Manager {
     /// Opens a session that belongs to the calling connection and goes when the connection goes.

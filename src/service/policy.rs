@@ -23,7 +23,6 @@ impl PolicyObject {
         async_name = "PolicyProxy",
         default_service = "org.obligato.Harness1",
         default_path = "/org/obligato/Harness1",
-       
         visibility = "pub"
     )
 )]
@@ -39,9 +38,10 @@ impl PolicyObject {
     /// Errors: NoRule.
     #[zbus(out_args("kind", "source", "sentence"))]
     async fn explain(&self, rule: &str) -> Result<(String, String, String), Refusal> {
-        let found = self.harness.policy.rules().iter().find(|r| r.id.as_str() == rule).ok_or_else(|| {
-            Refusal::NoRule(format!("the policy `{}` has no rule `{rule}`", self.harness.policy.id))
-        })?;
+        let found =
+            self.harness.policy.rules().iter().find(|r| r.id.as_str() == rule).ok_or_else(|| {
+                Refusal::NoRule(format!("the policy `{}` has no rule `{rule}`", self.harness.policy.id))
+            })?;
         Ok((found.kind.to_string(), found.source.to_string(), found.sentence.to_string()))
     }
 

@@ -60,9 +60,9 @@ impl Readiness {
     pub(super) fn accepts_turns(&self) -> Result<(), Refusal> {
         self.accepts_work()?;
         match self {
-            Self::Starting => {
-                Err(Refusal::NotReady("the model is still loading; wait until State is `ready` and say it again".into()))
-            }
+            Self::Starting => Err(Refusal::NotReady(
+                "the model is still loading; wait until State is `ready` and say it again".into(),
+            )),
             Self::NoModel { reason } => Err(Refusal::NoModel(format!("there is no model to draft with: {reason}"))),
             _ => Ok(()),
         }

@@ -101,9 +101,7 @@ async fn emit(turn: u32, emitter: &SignalEmitter<'_>, event: &Event) -> zbus::Re
     emitter.progress(turn, event.name(), &json(event)).await?;
     match event {
         Event::Question { question, bound } => emitter.question(turn, question, &json(bound)).await,
-        Event::Executed { call, outcome, detail, .. } => {
-            emitter.outcome(turn, &json(call), outcome, detail).await
-        }
+        Event::Executed { call, outcome, detail, .. } => emitter.outcome(turn, &json(call), outcome, detail).await,
         _ => Ok(()),
     }
 }

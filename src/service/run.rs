@@ -8,6 +8,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use zbus::Connection;
+use zbus::fdo::{NameOwnerChangedStream, RequestNameFlags};
 
 use super::config::Config;
 use super::harness::{Harness, MakeSession};
@@ -16,7 +17,7 @@ use super::policy::PolicyObject;
 use super::readiness::Readiness;
 use super::sessions::Sessions;
 use super::supervise::{Signals, feed_watchdog, notify};
-use super::tidy::{expire, follow_clients};
+use super::tidy::{expire, follow_clients, names};
 use super::work::Work;
 use super::worker::{Load, Worker};
 use super::{BUS_NAME, ROOT_PATH, ServiceError, log, parts};
@@ -68,10 +69,10 @@ async fn serve(config: Config, parts: Parts, runtime: impl Fn() -> Handle) -> Re
         make_session: parts.make_session,
         config,
     });
-    let connection = connect(&harness).await?;
+    let (connection, names) = connect(&harness).await?;
     let longest = harness.config.turn.budget.wall() * 2 + Duration::from_secs(30);
-    tokio::spawn(announce(harness.clone(), connection.clone()));
-    tokio::spawn(follow_clients(harness.clone(), connection.clone()));
+    watched("announcements", announce(harness.clone(), connection.clone()));
+    watched("the list of clients", follow_clients(harness.clone(), connection.clone(), names));
     tokio::spawn(expire(harness.clone(), connection.clone()));
     tokio::spawn(feed_watchdog(harness.worker.clone(), longest));
     notify(&[NotifyState::Ready]);
@@ -99,17 +100,32 @@ async fn serve(config: Config, parts: Parts, runtime: impl Fn() -> Handle) -> Re
     Ok(())
 }
 
+/// Runs a task for as long as the service lives; that it ends early is an error worth knowing.
+fn watched(what: &'static str, task: impl Future<Output = zbus::Result<()>> + Send + 'static) {
+    tokio::spawn(async move {
+        match task.await {
+            Ok(()) => tracing::debug!(what, "is no longer followed"),
+            Err(error) => tracing::error!(what, %error, "is no longer followed"),
+        }
+    });
+}
+
 /// Connects and serves; the name is taken last, so that whoever sees it finds everything in place.
-async fn connect(harness: &Arc<Harness>) -> Result<Connection, ServiceError> {
+async fn connect(harness: &Arc<Harness>) -> Result<(Connection, NameOwnerChangedStream), ServiceError> {
     let bus = &harness.config.service.bus;
     let error = |source| ServiceError::Bus { bus: bus.to_string(), source };
-    bus.builder()
+    let connection = bus
+        .builder()
         .serve_at(ROOT_PATH, Manager::new(harness.clone()))
         .serve_at(ROOT_PATH, PolicyObject::new(harness.clone()))
-        .name(BUS_NAME)
         .build()
         .await
-        .map_err(error)
+        .map_err(error)?;
+    let names = names(&connection).await.map_err(error)?;
+    // The guard is not pushed aside by whoever comes later, and pushes nobody aside.
+    let alone = RequestNameFlags::DO_NOT_QUEUE;
+    connection.request_name_with_flags(BUS_NAME, alone).await.map_err(error)?;
+    Ok((connection, names))
 }
 
 /// Lets the running turn end, then cancels what is left. Nothing new begins meanwhile.

@@ -127,7 +127,9 @@ impl Session {
         let speech = self.harness.config.service.speech.as_deref();
         require_ears(connection, &self.session, &caller(&header)?, speech).await?;
         let heard = heard(text, &options)?;
-        self.session.between_turns(|conversation| conversation.heard(&heard))
+        self.session.between_turns(|conversation| conversation.heard(&heard))?;
+        self.session.set_question("");
+        Ok(())
     }
 
     /// The assistant said this to the driver; for assistants with their own model.

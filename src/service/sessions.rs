@@ -32,11 +32,7 @@ impl Sessions {
     }
 
     /// Opens a session. `make` is given its path.
-    pub(super) fn open(
-        &self,
-        holder: Holder,
-        make: impl FnOnce(&str) -> Session,
-    ) -> Result<Arc<OpenSession>, Refusal> {
+    pub(super) fn open(&self, holder: Holder, make: impl FnOnce(&str) -> Session) -> Result<Arc<OpenSession>, Refusal> {
         let mut table = self.table();
         if table.open.len() >= self.most {
             return Err(Refusal::TooMany(format!(

@@ -1,8 +1,12 @@
 //! Which student a configuration names, and how it is loaded.
 
+use std::sync::Arc;
+
 use super::ServiceError;
 use super::config::{StudentConfig, StudentKind};
 use super::worker::Load;
+use crate::student::{Scripted, Student, StudentError};
+use crate::turn::Models;
 
 /// How to load the models; none where no student is configured. A setting that is missing or that
 /// this build does not have is an error at the start; a file that is missing or broken is not: the
@@ -10,6 +14,57 @@ use super::worker::Load;
 pub(super) fn loader(config: &StudentConfig) -> Result<Option<Load>, ServiceError> {
     match config.kind {
         StudentKind::None => Ok(None),
-        _ => Err(ServiceError::Setting("not wired yet".to_owned())),
+        StudentKind::Scripted => {
+            let script = needed(config.script.as_ref(), "a scripted student needs --script or `script = …`")?.clone();
+            Ok(Some(alone(move || Scripted::load(&script))))
+        }
+        StudentKind::Llama => llama(config).map(Some),
+        StudentKind::Remote => remote(config).map(Some),
     }
+}
+
+#[cfg(feature = "llama")]
+fn llama(config: &StudentConfig) -> Result<Load, ServiceError> {
+    use crate::student::{Llama, LlamaConfig, examples};
+    let path = needed(config.model.as_ref(), "a local student needs --model or `model = …`")?.clone();
+    let config = config.clone();
+    Ok(alone(move || {
+        let examples = config.examples.as_deref().map(examples).transpose()?.unwrap_or_default();
+        let mut llama = LlamaConfig::new(path.clone(), examples);
+        llama.sha256.clone_from(&config.sha256);
+        llama.context = config.context.unwrap_or(llama.context);
+        llama.threads = config.threads.unwrap_or(llama.threads);
+        Llama::load(llama)
+    }))
+}
+
+#[cfg(not(feature = "llama"))]
+fn llama(_: &StudentConfig) -> Result<Load, ServiceError> {
+    Err(ServiceError::Setting("this build has no local model; build it with the feature `llama`".to_owned()))
+}
+
+#[cfg(feature = "remote")]
+fn remote(config: &StudentConfig) -> Result<Load, ServiceError> {
+    use crate::student::{Remote, RemoteConfig};
+    let base = needed(config.server.as_ref(), "a remote student needs `server = \"http://…/v1\"`")?.clone();
+    let model = needed(config.name.as_ref(), "a remote student needs `name = …`, the model on that server")?.clone();
+    let key_variable = config.key_variable.clone();
+    Ok(alone(move || {
+        let remote = RemoteConfig { key_variable: key_variable.clone(), ..RemoteConfig::new(&base, &model) };
+        Remote::new(remote)
+    }))
+}
+
+#[cfg(not(feature = "remote"))]
+fn remote(_: &StudentConfig) -> Result<Load, ServiceError> {
+    Err(ServiceError::Setting("this build has no remote student; build it with the feature `remote`".to_owned()))
+}
+
+fn needed<'a, T>(setting: Option<&'a T>, what: &str) -> Result<&'a T, ServiceError> {
+    setting.ok_or_else(|| ServiceError::Setting(what.to_owned()))
+}
+
+/// One student and nobody behind it.
+fn alone<S: Student + 'static>(load: impl Fn() -> Result<S, StudentError> + Send + Sync + 'static) -> Load {
+    Arc::new(move || Ok(Models { student: Box::new(load()?), escalation: None }))
 }

@@ -6,15 +6,22 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_stream::StreamExt;
 use zbus::Connection;
-use zbus::fdo::DBusProxy;
+use zbus::fdo::{DBusProxy, NameOwnerChangedStream};
 use zbus::names::BusName;
 
 use super::harness::Harness;
 
+/// What happens to names on the bus, from now on.
+pub(super) async fn names(connection: &Connection) -> zbus::Result<NameOwnerChangedStream> {
+    DBusProxy::new(connection).await?.receive_name_owner_changed().await
+}
+
 /// Closes the sessions of every connection that leaves the bus. Ends with the connection.
-pub(super) async fn follow_clients(harness: Arc<Harness>, connection: Connection) -> zbus::Result<()> {
-    let bus = DBusProxy::new(&connection).await?;
-    let mut changes = bus.receive_name_owner_changed().await?;
+pub(super) async fn follow_clients(
+    harness: Arc<Harness>,
+    connection: Connection,
+    mut changes: NameOwnerChangedStream,
+) -> zbus::Result<()> {
     while let Some(change) = changes.next().await {
         let change = change.args()?;
         if let (BusName::Unique(name), None) = (&change.name, change.new_owner.as_ref()) {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CellIx, NowField};
+use super::{CellIx, NowField, Tour, TourEdit};
 use crate::model::{Resolution, Value};
-use crate::tools::ToolIx;
+use crate::tools::{ToolIx, Topic};
 
 /// Position of an entity in its model. `EntityIx(0)` is always `Car`, the singleton.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -229,6 +229,10 @@ pub struct ToolEffect {
     pub nouns: BTreeMap<String, Vec<String>>,
     /// VSS path pattern and mapping, for the KUKSA vehicle.
     pub vss: Option<String>,
+    /// The stored preferences that can settle what the driver left open in a call.
+    pub preference: Option<Topic>,
+    /// What it does to the tour.
+    pub tour: TourEdit,
 }
 
 impl ToolEffect {
@@ -306,6 +310,8 @@ pub struct EffectModel {
     pub result: ResultShape,
     /// Roles.
     pub roles: Roles,
+    /// The tour that navigation runs on.
+    pub tour: Option<Tour>,
     /// Place and time in a system message.
     pub now: NowPaths,
     /// Which side the driver sits on.

@@ -12,6 +12,7 @@ mod identifiers;
 mod ingest;
 mod now;
 mod observe;
+mod tour;
 mod world;
 
 pub use apply::Written;
@@ -25,4 +26,5 @@ pub use identifiers::{Identifiers, Seen};
 pub use ingest::IngestError;
 pub use now::{Now, NowField};
 pub use observe::select;
+pub use tour::{Leg, OfferedLeg, Stop, Tour, TourEdit};
 pub use world::{Cell, CellIx, Origin, World};

@@ -1,11 +1,36 @@
 //! The student: whoever drafts. It may only propose (paper 1, §2.1).
 
+mod example;
+pub mod form;
+pub mod grammar;
+#[cfg(feature = "llama")]
+pub mod llama;
+#[cfg(feature = "remote")]
+mod offer;
+mod prompt;
+#[cfg(feature = "remote")]
+mod remote;
+mod retrieve;
+mod scripted;
+
+pub use example::{Example, load as examples};
+#[cfg(feature = "llama")]
+pub use llama::{Llama, LlamaConfig};
+#[cfg(feature = "remote")]
+pub use remote::{Remote, RemoteConfig};
+pub use retrieve::Retriever;
+pub use scripted::Scripted;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::model::{Draft, Finding, Message};
 use crate::tools::{Inventory, Removed};
+
+/// How identifiers of calls that a local student drafts begin, so that they are told apart from the
+/// harness's own.
+const CALL_PREFIX: &str = "student_";
 
 /// What a student is asked.
 #[derive(Debug, Clone, Copy)]

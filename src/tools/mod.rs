@@ -8,8 +8,10 @@ mod check;
 mod import;
 mod inventory;
 mod removed;
+mod topic;
 
 pub use check::{ArgumentFault, FaultKind};
 pub use import::{ImportError, ImportedTool, import};
 pub use inventory::{Inventory, Kind, Param, ParamType, Tool, ToolIx};
 pub use removed::Removed;
+pub use topic::Topic;

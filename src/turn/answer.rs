@@ -22,7 +22,8 @@ pub(super) enum Answer {
 pub(super) fn answer(policy: &Policy, config: &Config, heard: &Heard) -> Answer {
     let reading = policy.read(&heard.text);
     let yes = is_plain_yes(&reading);
-    let no = !yes && (reading.has(PhraseRole::No) || (reading.has(PhraseRole::Yes) && reading.nouns().next().is_none()));
+    let no =
+        !yes && (reading.has(PhraseRole::No) || (reading.has(PhraseRole::Yes) && reading.nouns().next().is_none()));
     let foreign = |zone: &String| config.consent_zone.as_ref().is_some_and(|wanted| wanted != zone);
     let unheard = heard.confidence.is_some_and(|c| c < config.consent_confidence);
     if yes && (heard.zone.as_ref().is_some_and(foreign) || unheard) {

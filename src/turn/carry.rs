@@ -159,7 +159,12 @@ fn record(conversation: &mut Vec<Message>, shape: &crate::state::ResultShape, ex
         tool: call.tool.to_string(),
         arguments: Json::Object(call.arguments.clone()).to_string(),
     };
-    conversation.push(Message { role: Role::Assistant, content: None, tool_calls: vec![requested], tool_call_id: None });
+    conversation.push(Message {
+        role: Role::Assistant,
+        content: None,
+        tool_calls: vec![requested],
+        tool_call_id: None,
+    });
     let result = shape.text(&executed.outcome).unwrap_or_default();
     conversation.push(Message { tool_call_id: Some(call.id.as_str().to_owned()), ..message(Role::Tool, &result) });
 }

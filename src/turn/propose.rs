@@ -13,9 +13,8 @@ impl Run<'_> {
         let round = objection.map_or(0, |(round, ..)| round);
         let first = self.sample(round, 0.0, 0, objection.map(|(_, draft, findings)| Objection { draft, findings }))?;
         let votes = self.session.config.votes;
-        let writes = first.calls.iter().any(|c| {
-            self.session.policy.inventory.get(c.tool.as_str()).is_none_or(|t| t.is_write())
-        });
+        let writes =
+            first.calls.iter().any(|c| self.session.policy.inventory.get(c.tool.as_str()).is_none_or(|t| t.is_write()));
         if votes <= 1 || !writes || objection.is_some() {
             return Ok(first);
         }
@@ -41,7 +40,13 @@ impl Run<'_> {
         }
     }
 
-    fn sample(&mut self, round: u32, temperature: f32, seed: u32, objection: Option<Objection<'_>>) -> Result<Draft, End> {
+    fn sample(
+        &mut self,
+        round: u32,
+        temperature: f32,
+        seed: u32,
+        objection: Option<Objection<'_>>,
+    ) -> Result<Draft, End> {
         // The student is taken out for the call, because the run that books the call borrows the rest.
         let mut student = std::mem::replace(&mut self.models.student, Box::new(Absent));
         let answer = self.ask_student(student.as_mut(), round, temperature, seed, objection);

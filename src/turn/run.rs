@@ -105,7 +105,9 @@ impl<'a> Run<'a> {
             };
             match self.settle(draft)? {
                 Settled::Reply(text) => return Ok(text),
-                Settled::Acted(acted) if self.session.config.replies == Replies::Template || acted.stopped.is_some() => {
+                Settled::Acted(acted)
+                    if self.session.config.replies == Replies::Template || acted.stopped.is_some() =>
+                {
                     return self.report(&acted);
                 }
                 Settled::Acted(_) => {}

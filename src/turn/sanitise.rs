@@ -138,7 +138,16 @@ mod tests {
 
     #[test]
     fn keeps_minus_signs_arithmetic_names_and_times() {
-        for text in ["- 5 degrees outside", "-5 °C", "5 * 3 * 2 is 30", "2*3*4", "open_close_window", "12:30 to 13:45", "a_b and c_d", "1. is a rank [x]"] {
+        for text in [
+            "- 5 degrees outside",
+            "-5 °C",
+            "5 * 3 * 2 is 30",
+            "2*3*4",
+            "open_close_window",
+            "12:30 to 13:45",
+            "a_b and c_d",
+            "1. is a rank [x]",
+        ] {
             let kept = sanitise(text);
             assert!(kept == text || text.starts_with("1. "), "{text} became {kept}");
         }

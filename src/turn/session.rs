@@ -60,7 +60,13 @@ impl std::fmt::Debug for Session {
 
 impl Session {
     /// A new conversation.
-    pub fn new(id: SessionId, policy: Arc<Policy>, limits: Arc<HardLimits>, config: Config, vehicle: Arc<dyn Vehicle>) -> Self {
+    pub fn new(
+        id: SessionId,
+        policy: Arc<Policy>,
+        limits: Arc<HardLimits>,
+        config: Config,
+        vehicle: Arc<dyn Vehicle>,
+    ) -> Self {
         let history = History::new(&policy.model);
         let epoch = vehicle.epoch();
         Self {
@@ -86,7 +92,8 @@ impl Session {
     /// Sets the system message: place, time and whatever the student should know.
     pub fn set_system(&mut self, text: &str) {
         self.history.set_system(&self.policy.model, text);
-        let message = Message { role: Role::System, content: Some(text.to_owned()), tool_calls: Vec::new(), tool_call_id: None };
+        let message =
+            Message { role: Role::System, content: Some(text.to_owned()), tool_calls: Vec::new(), tool_call_id: None };
         match self.conversation.first_mut() {
             Some(first) if first.role == Role::System => *first = message,
             _ => self.conversation.insert(0, message),

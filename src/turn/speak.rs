@@ -53,7 +53,9 @@ impl Run<'_> {
                     }
                 }
                 (Outcome::Failed(why), _) => sentences.push(self.say("call-failed", &[("what", &what), ("why", why)])),
-                (Outcome::Unknown(why), _) => sentences.push(self.say("call-unknown", &[("what", &what), ("why", why)])),
+                (Outcome::Unknown(why), _) => {
+                    sentences.push(self.say("call-unknown", &[("what", &what), ("why", why)]))
+                }
                 (Outcome::Pending, _) => {}
             }
         }
@@ -90,9 +92,7 @@ impl Run<'_> {
         let mut parts: Vec<String> = Vec::new();
         scalars(policy, payload, "", &mut parts, &|value, unit| policy.value_words(&self.language, value, unit));
         parts.truncate(SPOKEN);
-        (!parts.is_empty()).then(|| {
-            self.say("reading", &[("what", &parts.join(", "))])
-        })
+        (!parts.is_empty()).then(|| self.say("reading", &[("what", &parts.join(", "))]))
     }
 }
 

@@ -43,7 +43,10 @@ mod tests {
 
     #[test]
     fn a_tie_goes_to_the_first() {
-        assert_eq!(modal(vec![draft(json!({"a": 1})), draft(json!({"a": 2}))]).unwrap().calls[0].arguments["a"], json!(1));
+        assert_eq!(
+            modal(vec![draft(json!({"a": 1})), draft(json!({"a": 2}))]).unwrap().calls[0].arguments["a"],
+            json!(1)
+        );
         assert!(modal(Vec::new()).is_none());
     }
 }

@@ -19,7 +19,14 @@ pub(super) fn is_read_demand(policy: &Policy, finding: &Finding) -> bool {
 }
 
 /// The verdict on an amended draft.
-pub(super) fn decide(policy: &Policy, history: &History, owed: &Owed, changed: bool, findings: &[Finding], binding: Binding) -> Verdict {
+pub(super) fn decide(
+    policy: &Policy,
+    history: &History,
+    owed: &Owed,
+    changed: bool,
+    findings: &[Finding],
+    binding: Binding,
+) -> Verdict {
     if let Some(say) = refusal(policy, owed, findings) {
         return Verdict::Refuse { say };
     }
@@ -48,11 +55,12 @@ fn refusal(policy: &Policy, owed: &Owed, findings: &[Finding]) -> Option<String>
         let occasion = if conflict.lacking.is_some() { "no-companion" } else { "no-way-out" };
         return Some(policy.say(LANGUAGE, occasion, &[("what", &conflict.because)]));
     }
-    let prohibited = owed.breaches.iter().find(|b| policy.rule(b.rule).is_some_and(|r| r.kind == RuleKind::Prohibition));
+    let prohibited =
+        owed.breaches.iter().find(|b| policy.rule(b.rule).is_some_and(|r| r.kind == RuleKind::Prohibition));
     if let Some(breach) = prohibited {
         return Some(policy.say(LANGUAGE, "not-allowed", &[("what", &breach.because)]));
     }
-    findings.iter().find(|f| f.tier == Tier::Hard && f.say.is_some()).and_then(|f| f.say.clone())
+    findings.iter().find(|f| f.tier == Tier::Hard && f.fatal).and_then(|f| f.say.clone())
 }
 
 /// Reads of the draft itself, then the ones that findings demand, each once.

@@ -6,7 +6,6 @@
 
 mod cleared;
 mod decide;
-mod mixed;
 mod question;
 mod repair;
 mod report;

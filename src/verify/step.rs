@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use super::cleared::{Binding, Cleared};
 use super::decide::{decide, is_read_demand};
-use super::mixed::unmix;
 use super::repair::repair;
 use super::valve::Valve;
 use crate::critic::{Case, Judge, Ruling, rule};
@@ -13,9 +12,6 @@ use crate::model::{Decision, Draft, Finding, Message, Tier, ToolCall};
 use crate::obligations::{Owed, owed};
 use crate::policy::{Advice, HardLimits, Policy};
 use crate::state::History;
-
-/// Gate name of the limits beneath every policy.
-const HARD_LIMITS: &str = "hard-limits";
 
 /// The verdict on a draft.
 #[derive(Debug)]
@@ -103,14 +99,14 @@ impl Step<'_> {
     pub fn check(self, draft: &Draft) -> Checked {
         let start = Instant::now();
         let (mut repaired, respelt) = repair(self.policy, draft);
-        let mixed = unmix(&mut repaired);
+        if !repaired.calls.is_empty() {
+            repaired.reply = None; // `mixed-message` says so; it is never spoken
+        }
         let owed = owed(self.policy, self.history, &repaired, self.advice);
         let mut found = Findings::default();
-        let view = View::new(self.policy, self.history, draft, &owed);
+        let view = View::new(self.policy, self.history, draft, &owed).with_limits(self.limits);
         let health = run(&view, &mut found);
         let mut findings = found.into_vec();
-        findings.extend(mixed);
-        limits(self.policy, self.history, self.limits, &owed, &mut findings);
         let mut took = start.elapsed();
         if let Some((judge, conversation)) = self.critic {
             confirm(judge, conversation, &owed.amended, &mut findings);
@@ -124,32 +120,6 @@ impl Step<'_> {
         took += start.elapsed();
         Checked { verdict, findings, owed, health, took }
     }
-}
-
-/// Limits of the image: nothing that a policy says relaxes them. A field that is merely not known is
-/// read first, once a turn; still unknown it denies.
-fn limits(policy: &Policy, history: &History, limits: &HardLimits, owed: &Owed, findings: &mut Vec<Finding>) {
-    for (at, (call, before)) in owed.amended.calls.iter().zip(&owed.before).enumerate() {
-        let Some(broken) = limits.broken_by(&policy.model, before, call) else { continue };
-        let name = &broken.limit.name;
-        match broken.unknown.and_then(|read| untried(policy, history, read)) {
-            Some(read) => {
-                let because = format!("the hard limit `{name}` depends on what {} reads", read.tool);
-                findings.push(Finding::new(HARD_LIMITS, Tier::Owed, because).at(at).with_remedy(vec![read]));
-            }
-            None => {
-                let because = format!("the hard limit `{name}` forbids {call}");
-                findings.push(Finding::new(HARD_LIMITS, Tier::Hard, because).at(at).saying(broken.limit.say.clone()));
-            }
-        }
-    }
-}
-
-/// The call of a read that was not made since the driver last spoke.
-fn untried(policy: &Policy, history: &History, read: crate::tools::ToolIx) -> Option<ToolCall> {
-    let tool = policy.inventory.at(read).filter(|t| !history.removed().tool(t.name.as_str()))?;
-    let tried = history.calls_of(read).any(|(_, past)| past.turn == history.turn());
-    (!tried).then(|| ToolCall::new(tool.name.as_str(), Default::default()))
 }
 
 /// Lets the critic rule on advisory candidates by index: confirmed ones become hard, discarded ones

@@ -7,15 +7,19 @@ use super::support::car_bench;
 use super::{ac, climate, climate_with, scene, window, windows};
 
 fn closes(which: &[&str]) -> Vec<String> {
-    let mut all: Vec<String> =
-        which.iter().map(|w| format!("open_close_window {}", canonical(&json!({"percentage": 0, "window": w})))).collect();
+    let mut all: Vec<String> = which
+        .iter()
+        .map(|w| format!("open_close_window {}", canonical(&json!({"percentage": 0, "window": w}))))
+        .collect();
     all.sort();
     all
 }
 
 #[test]
 fn ac_on_closes_only_windows_above_the_limit_and_says_why() {
-    let Some(scene) = scene("turn on the AC", windows(25.into(), 100.into(), 0.into(), 10.into()), climate()) else { return };
+    let Some(scene) = scene("turn on the AC", windows(25.into(), 100.into(), 0.into(), 10.into()), climate()) else {
+        return;
+    };
     let judged = scene.drafts(&[ac(true)]);
     assert_eq!(judged.verdict(), "amend", "{}", judged.because());
     assert_eq!(judged.remedies(car_bench().unwrap()), closes(&["DRIVER", "PASSENGER"]));
@@ -26,7 +30,8 @@ fn ac_on_closes_only_windows_above_the_limit_and_says_why() {
 
 #[test]
 fn ac_off_owes_nothing() {
-    let Some(scene) = scene("AC off", windows(100.into(), 100.into(), 100.into(), 100.into()), climate_with(2, "FEET", true))
+    let Some(scene) =
+        scene("AC off", windows(100.into(), 100.into(), 100.into(), 100.into()), climate_with(2, "FEET", true))
     else {
         return;
     };
@@ -35,7 +40,8 @@ fn ac_off_owes_nothing() {
 
 #[test]
 fn rear_defrost_is_no_front_defrost() {
-    let Some(scene) = scene("rear defrost on", windows(0.into(), 0.into(), 0.into(), 0.into()), climate_with(0, "FEET", false))
+    let Some(scene) =
+        scene("rear defrost on", windows(0.into(), 0.into(), 0.into(), 0.into()), climate_with(0, "FEET", false))
     else {
         return;
     };
@@ -76,7 +82,9 @@ fn exactly_twenty_percent_is_not_more_than_twenty() {
 
 #[test]
 fn one_unread_window_prevents_the_collapse_and_must_be_mentioned() {
-    let Some(scene) = scene("AC on", windows(50.into(), 50.into(), 50.into(), "unknown".into()), climate()) else { return };
+    let Some(scene) = scene("AC on", windows(50.into(), 50.into(), 50.into(), "unknown".into()), climate()) else {
+        return;
+    };
     let judged = scene.drafts(&[ac(true)]);
     assert_eq!(judged.remedies(car_bench().unwrap()), closes(&["DRIVER", "DRIVER_REAR", "PASSENGER"]));
     let unread: Vec<&str> = judged.checked.owed.unread.iter().map(|u| u.field.as_ref()).collect();
@@ -102,7 +110,9 @@ fn a_failed_close_closed_nothing() {
 #[test]
 fn a_window_that_the_driver_reopened_is_owed_again() {
     let Some(scene) = scene("AC on", windows(25.into(), 100.into(), 0.into(), 10.into()), climate()) else { return };
-    let done = |s: super::support::Scene, (tool, arguments): (&str, serde_json::Value)| s.done(tool, arguments.clone(), arguments);
+    let done = |s: super::support::Scene, (tool, arguments): (&str, serde_json::Value)| {
+        s.done(tool, arguments.clone(), arguments)
+    };
     let scene = [window("DRIVER", 0), window("PASSENGER", 0), ac(true)].into_iter().fold(scene, done);
     let scene = done(scene.assistant("Done.").driver("open my window all the way"), window("DRIVER", 100));
     let scene = done(scene.assistant("Open.").driver("AC off and on again"), ac(false));

@@ -29,7 +29,8 @@ pub fn climate_with(fan: u8, airflow: &str, ac: bool) -> Json {
 
 /// A conversation in which preferences, windows and climate were read.
 pub fn scene(said: &str, positions: Json, climate: Json) -> Option<Scene> {
-    let preferences = json!({"preference_categories": {"vehicle_settings": {"climate_control": true, "vehicle_settings": true}}});
+    let preferences =
+        json!({"preference_categories": {"vehicle_settings": {"climate_control": true, "vehicle_settings": true}}});
     let none = json!({"vehicle_settings": {"climate_control": [], "vehicle_settings": []}});
     Some(
         Scene::new(support::car_bench()?)

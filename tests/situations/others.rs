@@ -12,7 +12,11 @@ fn an_identifier_that_no_result_returned_is_stopped_also_inside_a_list() {
         "destination_id": "loc_bon_111111", "alias": ["fastest", "first", "shortest"], "includes_toll": false}]});
     let judged = Scene::new(policy)
         .driver("drive to Bonn")
-        .done("get_routes_from_start_to_destination", json!({"start_id": "loc_lux_222378", "destination_id": "loc_bon_111111"}), routes)
+        .done(
+            "get_routes_from_start_to_destination",
+            json!({"start_id": "loc_lux_222378", "destination_id": "loc_bon_111111"}),
+            routes,
+        )
         .drafts(&[("set_new_navigation", json!({"route_ids": ["rll_lux_bon_123456", "rll_bon_col_000000"]}))]);
     assert!(judged.gates().contains(&"identifier-provenance"), "{}", judged.because());
     assert_eq!(judged.verdict(), "revise");
@@ -20,7 +24,8 @@ fn an_identifier_that_no_result_returned_is_stopped_also_inside_a_list() {
 
 #[test]
 fn a_claim_without_its_call_is_no_completion() {
-    let Some(scene) = scene("close all windows and set the fan to 2", windows(9.into(), 9.into(), 9.into(), 9.into()), climate())
+    let Some(scene) =
+        scene("close all windows and set the fan to 2", windows(9.into(), 9.into(), 9.into(), 9.into()), climate())
     else {
         return;
     };
@@ -33,7 +38,9 @@ fn a_claim_without_its_call_is_no_completion() {
 
 #[test]
 fn a_removed_tool_is_refused_and_no_other_tool_is_put_in_its_place() {
-    let Some(scene) = scene("turn on the AC", windows(100.into(), 100.into(), 0.into(), 0.into()), climate()) else { return };
+    let Some(scene) = scene("turn on the AC", windows(100.into(), 100.into(), 0.into(), 0.into()), climate()) else {
+        return;
+    };
     let scene = scene.removed("set_air_conditioning");
     let judged = scene.drafts(&[ac(true)]);
     assert!(judged.report.verdict.objects(), "{}", judged.because());
@@ -69,7 +76,8 @@ fn the_same_failed_call_in_another_key_order_is_a_repetition() {
 #[test]
 fn a_consequence_told_right_before_the_call_need_not_be_told_again() {
     let Some(policy) = car_bench() else { return };
-    let zones = json!({"climate_temperature_driver": 26, "climate_temperature_passenger": 17, "temperature_unit": "Celsius"});
+    let zones =
+        json!({"climate_temperature_driver": 26, "climate_temperature_passenger": 17, "temperature_unit": "Celsius"});
     let set = json!({"temperature": 24, "seat_zone": "DRIVER"});
     let asked = |text: &str| {
         Scene::new(policy)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use obligato::compile::{SetSource, compile};
-use obligato::model::{Conversation, canonical, Draft, Limits, ReportedCall, VerdictReport};
+use obligato::model::{Conversation, Draft, Limits, ReportedCall, VerdictReport, canonical};
 use obligato::policy::{Advice, HardLimits, Policy};
 use obligato::state::{History, Outcome};
 use obligato::tools::Removed;
@@ -22,9 +22,19 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-fn load(source: SetSource) -> Policy {
-    let compiled = compile(&source).unwrap_or_else(|errors| panic!("{errors}"));
-    Policy::from_blob(&compiled.parts.to_blob().unwrap()).unwrap()
+fn load(source: &SetSource) -> Policy {
+    Policy::from_blob(&blob(source)).unwrap()
+}
+
+fn blob(source: &SetSource) -> Vec<u8> {
+    let compiled = compile(source).unwrap_or_else(|errors| panic!("{errors}"));
+    compiled.parts.to_blob().unwrap()
+}
+
+/// The cabin policy as the service loads it.
+pub fn cabin_blob() -> Vec<u8> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/cabin");
+    blob(&SetSource::read(&dir, None, None).unwrap())
 }
 
 /// The cabin policy, compiled from its sources.
@@ -32,7 +42,7 @@ pub fn cabin() -> &'static Policy {
     static POLICY: OnceLock<Policy> = OnceLock::new();
     POLICY.get_or_init(|| {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/cabin");
-        load(SetSource::read(&dir, None, None).unwrap())
+        load(&SetSource::read(&dir, None, None).unwrap())
     })
 }
 
@@ -43,7 +53,7 @@ pub fn car_bench() -> Option<&'static Policy> {
         .get_or_init(|| {
             let (prose, tools) = (shared("carbench/policy.md")?, shared("carbench/tools.json")?);
             let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/car-bench");
-            Some(load(SetSource::read(&dir, Some(&prose), Some(&tools)).unwrap()))
+            Some(load(&SetSource::read(&dir, Some(&prose), Some(&tools)).unwrap()))
         })
         .as_ref()
 }

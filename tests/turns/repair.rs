@@ -23,8 +23,7 @@ fn ac_on_reads_what_it_needs_closes_two_windows_and_reads_back_with_one_model_ca
 
 #[test]
 fn front_defrost_runs_the_whole_chain() {
-    let mut scene =
-        Scene::new(&[calls(&[("set_window_defrost", json!({"on": true, "defrost_window": "FRONT"}))])]);
+    let mut scene = Scene::new(&[calls(&[("set_window_defrost", json!({"on": true, "defrost_window": "FRONT"}))])]);
     let report = scene.says("defrost the front window");
     assert_eq!(report.done, Done::Replied, "{}", report.text);
     let read = |field: &str| scene.car.get(&format!("get_climate_settings.{field}")).unwrap();

@@ -62,13 +62,15 @@ impl Scene {
         let situation = scenario.situation();
         let sim = Sim::new(policy.inventory.clone(), policy.model.clone(), scenario, Arc::new(SystemClock));
         let car = sim.handle();
-        let limits = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("systemd/hard-limits.toml")).unwrap();
+        let limits =
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("systemd/hard-limits.toml")).unwrap();
         let limits = HardLimits::parse(&limits).unwrap();
         let id = SessionId::from("1");
         let mut session = Session::new(id, Arc::new(policy.clone()), Arc::new(limits), config, Arc::new(sim));
         session.set_system(&situation);
         let asked = Arc::new(Mutex::new(0));
-        let drafts = drafts.iter().map(|d| Draft::from_bytes(d.to_string().as_bytes(), &Limits::default()).unwrap()).collect();
+        let drafts =
+            drafts.iter().map(|d| Draft::from_bytes(d.to_string().as_bytes(), &Limits::default()).unwrap()).collect();
         let student = Box::new(Script { drafts, asked: asked.clone() });
         Self {
             session,

@@ -50,7 +50,7 @@ impl Builder<'_> {
             }
         }
         let touches: Vec<AttrIx> = raw.touches.iter().filter_map(|t| Some(self.attribute(t)?.0)).collect();
-        let changes = !sets.is_empty() || !touches.is_empty();
+        let changes = !sets.is_empty() || !touches.is_empty() || !raw.legs.is_empty();
         if changes && !self.at(tool).is_some_and(crate::tools::Tool::is_write) {
             self.fault(name, VehicleFault::NotAWrite(name.get_ref().clone()));
         }
@@ -62,6 +62,8 @@ impl Builder<'_> {
             verbs: raw.verbs.clone(),
             nouns: raw.nouns.clone(),
             vss: raw.vss.clone(),
+            preference: self.preference(raw),
+            tour: self.tour_edit(tool, raw),
         }
     }
 

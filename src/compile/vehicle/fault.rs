@@ -216,6 +216,25 @@ pub enum VehicleFault {
     /// A place of the time that is no path.
     #[error("`{0}` does not say where it stands; write `NAME.member`, for `NAME = {{json}}` in the system message")]
     NowPath(String),
+    /// Stops that are no list.
+    #[error("`{0}` is no list, so it cannot hold the stops of a tour; name an attribute of type `list`")]
+    TourStops(String),
+    /// A stop in a form that nothing has.
+    #[error("`{0}` names no stop; write an argument, `before ARGUMENT`, `after ARGUMENT`, `before last` or `here`")]
+    Stop(String),
+    /// A category of preferences without a read of them.
+    #[error("`preference = \"{0}\"` needs the tool that reads preferences; name it under `[role]`")]
+    NoPreferences(String),
+    /// A name that several categories of preferences have.
+    #[error("`{name}` may be `{first}` or `{second}`; write as much of the dotted name as tells them apart")]
+    PreferenceTwice {
+        /// The name.
+        name: String,
+        /// One that it may be.
+        first: String,
+        /// Another.
+        second: String,
+    },
     /// More than a blob can count.
     #[error("the car has more than {} fields; split the set", u16::MAX)]
     TooMany,

@@ -14,6 +14,7 @@ mod raw;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod wishes;
 
 use toml::Spanned;
 
@@ -53,6 +54,7 @@ pub(super) fn build(source: &SetSource, report: &mut Report) -> Option<Ground> {
     builder.model.driver_side = raw.driver_side;
     builder.set_result(&raw);
     builder.add_entities(&raw);
+    builder.add_tour(&raw);
     builder.add_effects(&raw);
     builder.add_features(&raw);
     let Builder { tools, model, derived, .. } = builder;

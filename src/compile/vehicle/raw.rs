@@ -31,6 +31,7 @@ pub(super) struct RawVehicle {
     pub(super) markers: RawMarkers,
     #[serde(default)]
     pub(super) role: RawRoles,
+    pub(super) tour: Option<RawTour>,
     #[serde(default)]
     pub(super) group: BTreeMap<Name, Vec<Name>>,
     #[serde(default)]
@@ -146,6 +147,34 @@ pub(super) struct RawTool {
     #[serde(default)]
     pub(super) nouns: ByLanguage,
     pub(super) vss: Option<String>,
+    pub(super) preference: Option<Name>,
+    #[serde(default)]
+    pub(super) legs: Vec<RawLeg>,
+    #[serde(default)]
+    pub(super) stops: Vec<Name>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTour {
+    pub(super) stops: Name,
+    pub(super) leg: RawOffered,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawOffered {
+    pub(super) id: String,
+    pub(super) from: String,
+    pub(super) to: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLeg {
+    pub(super) argument: Name,
+    pub(super) from: Option<Name>,
+    pub(super) to: Option<Name>,
 }
 
 #[derive(Debug, Deserialize)]

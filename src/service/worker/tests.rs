@@ -51,9 +51,8 @@ fn rig() -> Rig {
     let readiness = Arc::new(watch::Sender::new(Readiness::Starting));
     let (student, breaks) = channel();
     let breaks = Arc::new(Mutex::new(breaks));
-    let load: Load = Arc::new(move || {
-        Ok(Models { student: Box::new(Fragile { breaks: breaks.clone() }), escalation: None })
-    });
+    let load: Load =
+        Arc::new(move || Ok(Models { student: Box::new(Fragile { breaks: breaks.clone() }), escalation: None }));
     let (worker, _) = Worker::start(Some(load), runtime.handle().clone(), readiness.clone()).unwrap();
     let sessions = Sessions::new(&ServiceConfig::default());
     let rig = Rig { runtime, worker, readiness, sessions, student };
@@ -71,12 +70,8 @@ impl Rig {
         let holder = Holder::Connection(OwnedUniqueName::try_from(":1.7").unwrap());
         let make = |path: &str| {
             let policy = Arc::new(Policy::new(PolicyParts::default(), Default::default()).unwrap());
-            let sim = Sim::new(
-                policy.inventory.clone(),
-                policy.model.clone(),
-                Scenario::default(),
-                Arc::new(SystemClock),
-            );
+            let sim =
+                Sim::new(policy.inventory.clone(), policy.model.clone(), Scenario::default(), Arc::new(SystemClock));
             Session::new(
                 SessionId::from(path),
                 policy,
@@ -166,9 +161,8 @@ fn a_model_that_cannot_be_loaded_is_named_and_turns_are_refused() {
         Err(StudentError::Model { path: "m.gguf".to_owned(), why: "it is truncated; fetch it again".to_owned() })
     });
     let _worker = Worker::start(Some(load), runtime.handle().clone(), readiness.clone()).unwrap();
-    let settled = runtime.block_on(async {
-        readiness.subscribe().wait_for(|r| *r != Readiness::Starting).await.unwrap().clone()
-    });
+    let settled = runtime
+        .block_on(async { readiness.subscribe().wait_for(|r| *r != Readiness::Starting).await.unwrap().clone() });
     let Err(Refusal::NoModel(why)) = settled.accepts_turns() else { panic!("{settled:?}") };
     assert!(why.contains("`m.gguf`") && why.contains("truncated"), "{why}");
     assert_eq!(settled.accepts_work(), Ok(()));

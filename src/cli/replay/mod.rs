@@ -1,0 +1,120 @@
+//! `obligato replay`: every assistant message of recorded conversations, verified as a draft.
+
+mod html;
+mod judge;
+mod projection;
+mod summary;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::verify::Apply;
+use super::{CliError, Exit, load};
+use crate::model::Message;
+use judge::Judged;
+use summary::Summary;
+
+/// Check every message of recorded conversations
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Compiled policy
+    #[arg(long)]
+    policy: PathBuf,
+    /// Recorded conversations, one JSON object a line, `.gz` or plain
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Leave companions to the student instead of inserting them
+    #[arg(long, value_enum, default_value_t = Apply::Remedies)]
+    apply: Apply,
+    /// Write the full report here
+    #[arg(long, value_name = "OUT")]
+    json: Option<PathBuf>,
+    /// Write a page for reviewers here: one file, opened by any browser, offline
+    #[arg(long, value_name = "OUT")]
+    html: Option<PathBuf>,
+}
+
+/// One recorded conversation; fields beyond these are the recorder's own.
+#[derive(Debug, Deserialize)]
+struct Recorded {
+    id: String,
+    messages: Vec<Message>,
+    #[serde(default)]
+    removed_part: Option<Parts>,
+    #[serde(default)]
+    reward: Option<f64>,
+}
+
+impl Recorded {
+    /// Whether the recorder counts it as a success; none: it was not scored.
+    fn passed(&self) -> Option<bool> {
+        self.reward.map(|reward| reward >= 1.0)
+    }
+
+    /// What this conversation's car lacks.
+    fn removed(&self) -> &[String] {
+        match &self.removed_part {
+            Some(Parts::One(part)) => std::slice::from_ref(part),
+            Some(Parts::Many(parts)) => parts,
+            None => &[],
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Parts {
+    One(String),
+    Many(Vec<String>),
+}
+
+/// The report as JSON (design §8).
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    summary: &'a Summary,
+    trajectories: &'a [Judged],
+}
+
+pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    let policy = load::policy(&args.policy)?;
+    let mut recorded = Vec::new();
+    for path in &args.files {
+        read(path, &mut recorded)?;
+    }
+    let judged = judge::all(&policy, args.apply.into(), &recorded);
+    let summary = Summary::of(&judged);
+    if let Some(out) = &args.json {
+        let report = Report { summary: &summary, trajectories: &judged };
+        write(out, |file| Ok(serde_json::to_writer(file, &report)?))?;
+    }
+    if let Some(out) = &args.html {
+        let names = args.files.iter().map(|f| f.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        let page = html::Page::new(&policy, args.apply.into(), names.collect(), &recorded, &judged, &summary);
+        write(out, |file| page.write(file))?;
+    }
+    summary.print(&mut io::stdout().lock()).map_err(CliError::output)?;
+    Ok(Exit::Done)
+}
+
+/// Adds the conversations of a file.
+fn read(path: &Path, recorded: &mut Vec<Recorded>) -> Result<(), CliError> {
+    for (line, text) in load::text(path)?.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
+        recorded.push(serde_json::from_str(text).map_err(|e| CliError::Transcript {
+            path: path.display().to_string(),
+            why: format!("line {} is not a recorded conversation: {e}", line + 1),
+        })?);
+    }
+    Ok(())
+}
+
+/// Writes a file whole, or says which one could not be written.
+fn write(path: &Path, body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), CliError> {
+    let written = File::create(path).map(BufWriter::new).and_then(|mut file| {
+        body(&mut file)?;
+        file.flush()
+    });
+    written.map_err(|source| CliError::File { path: path.display().to_string(), source })
+}

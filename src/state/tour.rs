@@ -1,0 +1,109 @@
+//! The tour: stops in order and one leg from each to the next.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::AttrIx;
+
+/// How the model knows the tour, and how results describe legs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tour {
+    /// The list of stops as it is set, start and destination included.
+    pub stops: AttrIx,
+    /// The member of a result's leg that names it.
+    pub id: String,
+    /// The member that names the stop where it begins.
+    pub from: String,
+    /// The member that names the stop where it ends.
+    pub to: String,
+}
+
+/// What a write does to the tour.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TourEdit {
+    /// Legs that it sets.
+    pub legs: Vec<Leg>,
+    /// Arguments that name a stop which must be on the tour already.
+    pub present: Vec<String>,
+}
+
+/// One argument that names a leg, or a list of legs in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leg {
+    /// The argument.
+    pub argument: String,
+    /// Where it has to begin.
+    pub from: Option<Stop>,
+    /// Where it has to end.
+    pub to: Option<Stop>,
+}
+
+/// A stop, as the effect model names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stop {
+    /// Where the car is.
+    Here,
+    /// The one that an argument names.
+    Argument(String),
+    /// The one before the stop that an argument names.
+    Before(String),
+    /// The one after it.
+    After(String),
+    /// The one before the destination.
+    BeforeLast,
+}
+
+/// A leg as a result describes it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OfferedLeg<'a> {
+    /// Where it begins.
+    pub from: &'a str,
+    /// Where it ends.
+    pub to: &'a str,
+    /// All that the result says of it.
+    pub said: &'a Json,
+}
+
+impl Tour {
+    /// A leg in the payload of a result, with its alternatives: the other legs of the same list between
+    /// the same two stops.
+    pub fn find<'a>(&self, payload: &'a Json, leg: &str) -> Option<(OfferedLeg<'a>, Vec<OfferedLeg<'a>>)> {
+        match payload {
+            Json::Array(items) => {
+                let own = items.iter().find(|item| self.is(item, leg)).and_then(|item| self.read(item));
+                let Some(own) = own else { return items.iter().find_map(|item| self.find(item, leg)) };
+                let others = items.iter().filter(|item| !self.is(item, leg)).filter_map(|item| self.read(item));
+                Some((own, others.filter(|o| (o.from, o.to) == (own.from, own.to)).collect()))
+            }
+            Json::Object(map) => map.values().find_map(|value| self.find(value, leg)),
+            _ => None,
+        }
+    }
+
+    fn is(&self, item: &Json, leg: &str) -> bool {
+        item.get(&self.id).and_then(Json::as_str) == Some(leg)
+    }
+
+    fn read<'a>(&self, item: &'a Json) -> Option<OfferedLeg<'a>> {
+        let word = |name: &str| item.get(name).and_then(Json::as_str);
+        Some(OfferedLeg { from: word(&self.from)?, to: word(&self.to)?, said: item })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn alternatives_share_both_ends() {
+        let tour = Tour { stops: AttrIx(0), id: "id".into(), from: "a".into(), to: "b".into() };
+        let payload = json!({"legs": [
+            {"id": "r1", "a": "x", "b": "y"}, {"id": "r2", "a": "x", "b": "y"}, {"id": "r3", "a": "y", "b": "z"},
+        ]});
+        let (own, others) = tour.find(&payload, "r1").unwrap();
+        assert_eq!((own.from, own.to, others.len()), ("x", "y", 1));
+        assert!(tour.find(&payload, "r3").unwrap().1.is_empty());
+        assert_eq!(tour.find(&payload, "r4"), None);
+    }
+}

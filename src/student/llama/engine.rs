@@ -1,0 +1,263 @@
+//! The context of the model: what is computed, kept and reused.
+//!
+//! A *branch* is a fixed text that many calls share and a tail that changes. The fixed text is
+//! computed once, into a sequence of its own; each call copies it (a copy costs nothing, the cells
+//! are shared) and computes its tail alone. A tail that begins like the last one is kept as far as
+//! it agrees, so a revision pays only for what was said since.
+
+use std::num::NonZeroU32;
+use std::time::Instant;
+
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::context::params::LlamaContextParams;
+use llama_cpp_2::llama_batch::LlamaBatch;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::token::LlamaToken;
+
+use super::sample::Picker;
+use crate::student::{Cancel, StudentError, Usage};
+
+/// Tokens computed between two looks at the cancel flag: about a tenth of a second.
+const CHUNK: usize = 32;
+
+/// What a call is for; each purpose has its own fixed text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Branch {
+    /// Drafts.
+    Draft,
+    /// Rulings of the critic.
+    Judge,
+}
+
+/// Tokens whose state a branch holds.
+#[derive(Debug, Default)]
+struct Held {
+    /// The fixed text, in the branch's first sequence.
+    fixed: Vec<LlamaToken>,
+    /// Fixed text and tail, in its second sequence.
+    whole: Vec<LlamaToken>,
+}
+
+/// A prompt in tokens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tokens<'a> {
+    pub(super) fixed: &'a [LlamaToken],
+    pub(super) tail: &'a [LlamaToken],
+}
+
+/// How a draft is generated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Generation<'a> {
+    pub(super) grammar: &'a str,
+    pub(super) temperature: f32,
+    pub(super) seed: u32,
+    pub(super) max_tokens: u32,
+}
+
+pub(super) struct Engine<'m> {
+    model: &'m LlamaModel,
+    context: LlamaContext<'m>,
+    batch: LlamaBatch<'static>,
+    draft: Held,
+    judge: Held,
+}
+
+impl<'m> Engine<'m> {
+    /// # Errors
+    /// A sentence, when the context does not fit into memory.
+    pub(super) fn new(model: &'m LlamaModel, tokens: u32, threads: i32) -> Result<Self, String> {
+        let backend = super::backend()?;
+        let params = LlamaContextParams::default()
+            .with_n_ctx(NonZeroU32::new(tokens))
+            .with_n_batch(CHUNK as u32)
+            .with_n_ubatch(CHUNK as u32)
+            .with_n_seq_max(4)
+            .with_kv_unified(true)
+            .with_n_threads(threads)
+            .with_n_threads_batch(threads);
+        let context = model
+            .new_context(backend, params)
+            .map_err(|e| format!("no room for a context of {tokens} tokens ({e}); set a smaller one"))?;
+        Ok(Self { model, context, batch: LlamaBatch::new(CHUNK, 1), draft: Held::default(), judge: Held::default() })
+    }
+
+    pub(super) fn tokenize(&self, text: &str, start: bool) -> Vec<LlamaToken> {
+        self.model.vocab().tokenize(text.as_bytes(), start, true)
+    }
+
+    /// Tokens that the context can hold.
+    pub(super) fn limit(&self) -> usize {
+        self.context.n_ctx() as usize
+    }
+
+    /// Computes one more chunk of a branch's fixed text; `true` when all of it is there.
+    pub(super) fn warm(&mut self, branch: Branch, fixed: &[LlamaToken]) -> Result<bool, StudentError> {
+        let held = self.held(branch);
+        let agree = agreement(&held.fixed, fixed);
+        if agree < held.fixed.len() {
+            held.fixed.clear();
+            held.whole.clear();
+            self.clear(branch)?;
+        }
+        let done = self.held(branch).fixed.len();
+        let Some(chunk) = fixed.get(done..).and_then(|rest| rest.chunks(CHUNK).next()) else { return Ok(true) };
+        self.decode(fixed_sequence(branch), done, chunk, false)?;
+        self.held(branch).fixed.extend(chunk);
+        Ok(done + chunk.len() == fixed.len())
+    }
+
+    /// Brings a branch to the end of the prompt, with the logits of its last token ready. Says how
+    /// many tokens had to be computed.
+    pub(super) fn prefill(&mut self, branch: Branch, prompt: Tokens<'_>, cancel: &Cancel) -> Result<u32, StudentError> {
+        let total = prompt.fixed.len() + prompt.tail.len();
+        self.make_room(branch, total)?;
+        let before = self.held(branch).fixed.len();
+        while !self.warm(branch, prompt.fixed)? {
+            if cancel.is_cancelled() {
+                return Err(StudentError::Cancelled);
+            }
+        }
+        let mut computed = prompt.fixed.len().saturating_sub(before);
+        let whole: Vec<LlamaToken> = prompt.fixed.iter().chain(prompt.tail).copied().collect();
+        // The last token is always computed again: a kept state carries no logits.
+        let mut at = agreement(&self.held(branch).whole, &whole).min(total.saturating_sub(1));
+        if at < prompt.fixed.len() || !self.trim(branch, at)? {
+            at = prompt.fixed.len().min(total.saturating_sub(1));
+            self.restart(branch, at, prompt.fixed)?;
+        }
+        let rest = whole.get(at..).unwrap_or_default();
+        computed += rest.len();
+        for chunk in rest.chunks(CHUNK) {
+            if cancel.is_cancelled() {
+                return Err(StudentError::Cancelled);
+            }
+            let end = self.held(branch).whole.len();
+            self.decode(tail_sequence(branch), end, chunk, true)?;
+            self.held(branch).whole.extend(chunk);
+        }
+        Ok(u32::try_from(computed).unwrap_or(u32::MAX))
+    }
+
+    /// One line under a grammar, without its line break.
+    pub(super) fn generate(
+        &mut self,
+        branch: Branch,
+        prompt: Tokens<'_>,
+        how: Generation<'_>,
+        cancel: &Cancel,
+    ) -> Result<(String, Usage), StudentError> {
+        let start = Instant::now();
+        let mut picker = Picker::new(self.model, how.grammar, how.temperature, how.seed)
+            .map_err(|e| StudentError::Unreadable(e.to_string()))?;
+        let mut usage = Usage { prompt_tokens: self.prefill(branch, prompt, cancel)?, ..Usage::default() };
+        loop {
+            if cancel.is_cancelled() {
+                return Err(StudentError::Cancelled);
+            }
+            if usage.generated_tokens >= how.max_tokens {
+                return Err(StudentError::Endless(how.max_tokens));
+            }
+            let last = self.batch.n_tokens().saturating_sub(1);
+            let token = picker
+                .next(self.context.get_logits_ith(last))
+                .ok_or_else(|| StudentError::Unreadable("the grammar leaves no token of this model".to_owned()))?;
+            usage.generated_tokens += 1;
+            if let Some(line) = picker.written().strip_suffix(b"\n") {
+                usage.wall = start.elapsed();
+                let text = String::from_utf8(line.to_vec());
+                return text.map(|text| (text, usage)).map_err(|e| StudentError::Unreadable(e.to_string()));
+            }
+            let end = self.held(branch).whole.len();
+            self.decode(tail_sequence(branch), end, &[token], true)?;
+            self.held(branch).whole.push(token);
+        }
+    }
+
+    /// Logits after the last token that was computed.
+    pub(super) fn logits(&self) -> &[f32] {
+        self.context.get_logits_ith(self.batch.n_tokens().saturating_sub(1))
+    }
+
+    /// Gives up the other branch's state when both do not fit: it is only a cache.
+    fn make_room(&mut self, branch: Branch, total: usize) -> Result<(), StudentError> {
+        let limit = self.limit();
+        if total >= limit {
+            return Err(StudentError::Context { found: total, limit });
+        }
+        let other = match branch {
+            Branch::Draft => Branch::Judge,
+            Branch::Judge => Branch::Draft,
+        };
+        let held = self.held(other);
+        if held.whole.len().max(held.fixed.len()) + total + 256 > limit {
+            *self.held(other) = Held::default();
+            self.clear(other)?;
+        }
+        Ok(())
+    }
+
+    fn decode(&mut self, sequence: i32, at: usize, tokens: &[LlamaToken], logits: bool) -> Result<(), StudentError> {
+        self.batch.clear();
+        for (i, token) in tokens.iter().enumerate() {
+            let position = i32::try_from(at + i).map_err(|_| StudentError::Context { found: at + i, limit: self.limit() })?;
+            let last = logits && i + 1 == tokens.len();
+            self.batch.add(*token, position, &[sequence], last).map_err(|e| broken(&e))?;
+        }
+        self.context.decode(&mut self.batch).map_err(|e| match e {
+            llama_cpp_2::DecodeError::NoKvCacheSlot => StudentError::Context { found: at + tokens.len(), limit: self.limit() },
+            other => broken(&other),
+        })
+    }
+
+    /// Shortens the tail; `false` where the model cannot roll back that far.
+    fn trim(&mut self, branch: Branch, to: usize) -> Result<bool, StudentError> {
+        self.held(branch).whole.truncate(to);
+        let from = u32::try_from(to).map_err(|e| broken(&e))?;
+        self.context.clear_kv_cache_seq(Some(tail_sequence(branch) as u32), Some(from), None).map_err(|e| broken(&e))
+    }
+
+    /// Starts the tail anew from the fixed text.
+    fn restart(&mut self, branch: Branch, to: usize, fixed: &[LlamaToken]) -> Result<(), StudentError> {
+        let end = u32::try_from(to).map_err(|e| broken(&e))?;
+        self.context.clear_kv_cache_seq(Some(tail_sequence(branch) as u32), None, None).map_err(|e| broken(&e))?;
+        self.context
+            .copy_kv_cache_seq(fixed_sequence(branch), tail_sequence(branch), Some(0), Some(end))
+            .map_err(|e| broken(&e))?;
+        self.held(branch).whole = fixed.get(..to).unwrap_or_default().to_vec();
+        Ok(())
+    }
+
+    fn clear(&mut self, branch: Branch) -> Result<(), StudentError> {
+        for sequence in [fixed_sequence(branch), tail_sequence(branch)] {
+            self.context.clear_kv_cache_seq(Some(sequence as u32), None, None).map_err(|e| broken(&e))?;
+        }
+        Ok(())
+    }
+
+    fn held(&mut self, branch: Branch) -> &mut Held {
+        match branch {
+            Branch::Draft => &mut self.draft,
+            Branch::Judge => &mut self.judge,
+        }
+    }
+}
+
+fn fixed_sequence(branch: Branch) -> i32 {
+    match branch {
+        Branch::Draft => 0,
+        Branch::Judge => 2,
+    }
+}
+
+fn tail_sequence(branch: Branch) -> i32 {
+    fixed_sequence(branch) + 1
+}
+
+/// How many tokens two lists share from their start.
+fn agreement(a: &[LlamaToken], b: &[LlamaToken]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+fn broken(error: &dyn std::fmt::Display) -> StudentError {
+    StudentError::Unreadable(format!("llama.cpp failed: {error}"))
+}

@@ -1,0 +1,171 @@
+//! A local GGUF model through llama.cpp: student and critic on the same loaded weights.
+//!
+//! The context borrows the model and may be used by one thread only, so one thread owns both and
+//! serves requests one after the other; dropping the student ends it.
+
+mod engine;
+mod gguf;
+mod judge;
+mod owner;
+mod sample;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::mpsc;
+
+use llama_cpp_2::llama_backend::LlamaBackend;
+
+use self::owner::{Owner, Request};
+use super::grammar::DraftGrammar;
+use super::retrieve::Retriever;
+use super::{Answer, CALL_PREFIX, Example, Prompt, Student, StudentError, form, prompt};
+use crate::critic::{Case, Judge, JudgeError, Ruling};
+use crate::model::CallId;
+use crate::tools::{Inventory, Tool};
+
+/// Tools that one draft may choose from.
+const OFFERED: usize = 10;
+
+/// Which model is loaded and how.
+#[derive(Debug, Clone)]
+pub struct LlamaConfig {
+    /// The GGUF file.
+    pub path: PathBuf,
+    /// SHA-256 that the file must have, 64 hexadecimal digits; none: any whole GGUF file.
+    pub sha256: Option<String>,
+    /// Tokens of the context.
+    pub context: u32,
+    /// Threads; more than there are free cores makes it slower.
+    pub threads: i32,
+    /// Examples that the model drafts after.
+    pub examples: Vec<Example>,
+}
+
+impl LlamaConfig {
+    /// A model with 4,096 tokens of context on two threads.
+    pub fn new(path: impl Into<PathBuf>, examples: Vec<Example>) -> Self {
+        Self { path: path.into(), sha256: None, context: 4096, threads: 2, examples }
+    }
+}
+
+/// A loaded model.
+pub struct Llama {
+    name: String,
+    requests: mpsc::Sender<Request>,
+    examples: Vec<Example>,
+    /// Fixed text and index, for the inventory they were made for.
+    prepared: Option<Prepared>,
+    drafts: u32,
+}
+
+struct Prepared {
+    tools: Vec<String>,
+    fixed: String,
+    retriever: Retriever,
+}
+
+impl std::fmt::Debug for Llama {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Llama").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Llama {
+    /// Loads a model. The file is checked before llama.cpp maps it.
+    ///
+    /// # Errors
+    /// [`StudentError::Model`], naming the file, the cause and what to do.
+    pub fn load(config: LlamaConfig) -> Result<Self, StudentError> {
+        let path = config.path.display().to_string();
+        let broken = |why: String| StudentError::Model { path: path.clone(), why };
+        gguf::check(&config.path, config.sha256.as_deref()).map_err(|e| broken(e.to_string()))?;
+        let requests = Owner::start(&config).map_err(broken)?;
+        let stem = config.path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Self { name: format!("llama:{stem}"), requests, examples: config.examples, prepared: None, drafts: 0 })
+    }
+
+    /// Examples that name what this inventory has; one that does not would teach an unknown tool.
+    fn prepare(&mut self, inventory: &Inventory) -> Option<&Prepared> {
+        let tools: Vec<String> = inventory.iter().map(|t| t.name.to_string()).collect();
+        if self.prepared.as_ref().is_none_or(|p| p.tools != tools) {
+            let known = |e: &&Example| e.draft.calls.iter().all(|c| inventory.get(c.tool.as_str()).is_some());
+            let examples: Vec<Example> = self.examples.iter().filter(known).cloned().collect();
+            let retriever = Retriever::new(inventory, &examples);
+            self.prepared = Some(Prepared { tools, fixed: prompt::fixed(inventory, &examples), retriever });
+        }
+        self.prepared.as_ref()
+    }
+
+    /// Hands a request to the owner of the context and waits for its answer.
+    fn ask<T>(&self, request: impl FnOnce(mpsc::Sender<T>) -> Request) -> Option<T> {
+        let (answer, answered) = mpsc::channel();
+        self.requests.send(request(answer)).ok()?;
+        answered.recv().ok()
+    }
+}
+
+impl Student for Llama {
+    fn draft(&mut self, prompt: &Prompt<'_>) -> Result<Answer, StudentError> {
+        let gone = || StudentError::Unreadable("the model's thread has ended; restart the service".to_owned());
+        let prepared = self.prepare(prompt.inventory).ok_or_else(gone)?;
+        let fixed = prepared.fixed.clone();
+        let offered: Vec<&Tool> = if prompt.reply_only {
+            Vec::new()
+        } else {
+            let request = prompt::request(prompt);
+            let found = prepared.retriever.relevant(prompt.inventory, prompt.removed, &request, OFFERED);
+            found.into_iter().filter_map(|ix| prompt.inventory.at(ix)).collect()
+        };
+        let grammar = DraftGrammar { tools: &offered, removed: prompt.removed }.build().text();
+        let (line, usage) = self
+            .ask(|answer| Request::Draft {
+                fixed,
+                tail: prompt::tail(prompt),
+                grammar,
+                temperature: prompt.temperature,
+                seed: prompt.seed,
+                max_tokens: prompt.max_tokens,
+                cancel: prompt.cancel.clone(),
+                answer,
+            })
+            .ok_or_else(gone)??;
+        let mut draft = form::read(&line).map_err(|e| StudentError::Unreadable(format!("{e} in {line}")))?;
+        self.drafts += 1;
+        for (at, call) in draft.calls.iter_mut().enumerate() {
+            call.id = CallId::from(format!("{CALL_PREFIX}{}_{at}", self.drafts).as_str());
+        }
+        Ok(Answer { draft, usage })
+    }
+
+    fn as_judge(&mut self) -> Option<&mut dyn Judge> {
+        Some(self)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Judge for Llama {
+    fn judge(&mut self, case: &Case<'_>) -> Result<Vec<Ruling>, JudgeError> {
+        let (fixed, tails) = judge::prompts(case);
+        let leaning = self.ask(|answer| Request::Judge { fixed, tails, answer });
+        let leaning = leaning.ok_or_else(|| JudgeError::Unavailable("its thread has ended".to_owned()))?;
+        let leaning = leaning.map_err(|e| JudgeError::Unavailable(e.to_string()))?;
+        Ok(judge::rulings(&leaning))
+    }
+}
+
+/// llama.cpp is initialised once a process, whatever the number of models.
+fn backend() -> Result<&'static LlamaBackend, String> {
+    static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
+    BACKEND
+        .get_or_init(|| {
+            llama_cpp_2::send_logs_to_tracing(llama_cpp_2::LogOptions::default());
+            LlamaBackend::init().map_err(|e| e.to_string())
+        })
+        .as_ref()
+        .map_err(Clone::clone)
+}

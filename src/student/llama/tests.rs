@@ -1,0 +1,115 @@
+//! With the real small model, where it was fetched.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::model::{Draft, Finding, Message, Role, Tier};
+use crate::student::Cancel;
+use crate::tools::{Removed, import};
+
+fn model() -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("models/SmolLM2-135M-Instruct.Q4_1.gguf");
+    if !path.exists() {
+        println!("skipped: {} was not fetched (cross/fetch-model smollm2)", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+fn cabin() -> Inventory {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("policies/cabin/tools.json");
+    let tools = import(&std::fs::read_to_string(file).unwrap()).unwrap();
+    tools.iter().map(|t| Tool::from_import(t).unwrap()).collect::<Vec<_>>().into()
+}
+
+fn examples() -> Vec<Example> {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("policies/cabin/examples.toml");
+    crate::student::examples(&file).unwrap().into_iter().take(8).collect()
+}
+
+fn said(text: &str) -> Vec<Message> {
+    vec![Message { role: Role::User, content: Some(text.to_owned()), tool_calls: Vec::new(), tool_call_id: None }]
+}
+
+fn draft(llama: &mut Llama, inventory: &Inventory, text: &str, max_tokens: u32, cancel: &Cancel) -> Result<Answer, StudentError> {
+    let removed = Removed::default();
+    llama.draft(&Prompt {
+        inventory,
+        removed: &removed,
+        conversation: &said(text),
+        objection: None,
+        reply_only: false,
+        temperature: 0.0,
+        seed: 0,
+        max_tokens,
+        cancel,
+    })
+}
+
+#[test]
+fn every_draft_parses_is_valid_and_is_the_same_again_at_temperature_zero() {
+    let Some(path) = model() else { return };
+    let inventory = cabin();
+    let mut llama = Llama::load(LlamaConfig::new(path, examples())).unwrap();
+    for text in ["turn on the AC", "open my window halfway", "äöü \" \\ \u{0} {{{"] {
+        let first = draft(&mut llama, &inventory, text, 200, &Cancel::default()).unwrap().draft;
+        for call in &first.calls {
+            assert_eq!(inventory.check(call, &Removed::default()), [], "{call}");
+        }
+        let again = draft(&mut llama, &inventory, text, 200, &Cancel::default()).unwrap().draft;
+        assert_eq!(form::write(&first, &inventory), form::write(&again, &inventory), "{text}");
+    }
+}
+
+#[test]
+fn the_fixed_text_is_computed_once() {
+    let Some(path) = model() else { return };
+    let inventory = cabin();
+    let mut llama = Llama::load(LlamaConfig::new(path, examples())).unwrap();
+    let first = draft(&mut llama, &inventory, "turn on the AC", 200, &Cancel::default()).unwrap().usage;
+    let second = draft(&mut llama, &inventory, "close my window", 200, &Cancel::default()).unwrap().usage;
+    assert!(second.prompt_tokens * 5 < first.prompt_tokens, "{second:?} after {first:?}");
+}
+
+#[test]
+fn a_model_that_never_stops_is_stopped_by_count_and_by_cancel() {
+    let Some(path) = model() else { return };
+    let inventory = cabin();
+    let mut llama = Llama::load(LlamaConfig::new(path, examples())).unwrap();
+    let endless = draft(&mut llama, &inventory, "turn on the AC", 3, &Cancel::default());
+    assert!(matches!(endless, Err(StudentError::Endless(3))), "{endless:?}");
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let start = Instant::now();
+    assert!(matches!(draft(&mut llama, &inventory, "close it", 200, &cancel), Err(StudentError::Cancelled)));
+    assert!(start.elapsed() < Duration::from_secs(5));
+    draft(&mut llama, &inventory, "turn on the AC", 200, &Cancel::default()).unwrap();
+}
+
+#[test]
+fn the_critic_gives_one_ruling_a_candidate() {
+    let Some(path) = model() else { return };
+    let mut llama = Llama::load(LlamaConfig::new(path, Vec::new())).unwrap();
+    let candidates: Vec<Finding> =
+        ["the driver did not ask for that", "no window was closed"].map(|b| Finding::new("x", Tier::Advisory, b)).into();
+    let draft = Draft::reply("The windows are closed.");
+    let conversation = said("what is the weather");
+    let case = Case { conversation: &conversation, draft: &draft, candidates: &candidates };
+    assert_eq!(llama.judge(&case).unwrap().len(), 2);
+}
+
+#[test]
+fn a_file_that_is_no_whole_model_is_refused_with_its_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.gguf");
+    let refused = |path: &PathBuf| Llama::load(LlamaConfig::new(path.clone(), Vec::new())).unwrap_err().to_string();
+    assert!(refused(&path).contains("there is no such file"), "{}", refused(&path));
+    std::fs::write(&path, "not a model").unwrap();
+    assert!(refused(&path).contains("no GGUF model"), "{}", refused(&path));
+    let Some(whole) = model() else { return };
+    let whole = std::fs::read(whole).unwrap();
+    std::fs::File::create(&path).unwrap().write_all(&whole[..whole.len() / 2]).unwrap();
+    assert!(refused(&path).contains("truncated"), "{}", refused(&path));
+}

@@ -1,0 +1,84 @@
+//! The files that put the service on a system.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use obligato::service::BUS_NAME;
+use tokio::time::{sleep, timeout};
+use zbus::fdo::DBusProxy;
+
+use super::rig::{Client, PATIENCE, bus_with, cabin_blob, root};
+
+#[test]
+fn the_unit_exposes_little() {
+    let unit = root().join("systemd/obligatod.service");
+    let Ok(output) =
+        Command::new("systemd-analyze").args(["security", "--offline=true", "--threshold=15"]).arg(unit).output()
+    else {
+        println!("skipped: systemd-analyze is not here");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("Overall exposure level"), "{text}");
+}
+
+/// A bus where nobody may own or call anything but what our policy file allows, with `user` in the
+/// place of the service's user.
+fn strict_bus(folder: &Path, user: &str) -> (Child, String) {
+    let policy = fs::read_to_string(root().join("systemd/org.obligato.Harness1.conf")).unwrap();
+    assert!(policy.contains("user=\"obligato\""));
+    fs::write(folder.join("policy.conf"), policy.replace("user=\"obligato\"", &format!("user=\"{user}\""))).unwrap();
+    let config = fs::read_to_string(root().join("tests/dbus/bus.conf")).unwrap();
+    let strict = config
+        .replace("<allow own=\"*\"/>", "")
+        .replace("</busconfig>", &format!("<include>{}</include></busconfig>", folder.join("policy.conf").display()));
+    fs::write(folder.join("bus.conf"), strict).unwrap();
+    bus_with(&folder.join("bus.conf"), folder)
+}
+
+fn service(address: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_obligatod"));
+    command.args(["--bus", address, "--student", "none"]).arg("--policy").arg(cabin_blob());
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+#[test]
+fn nobody_but_the_service_user_owns_the_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut bus, address) = strict_bus(folder.path(), "nobody");
+    let output = service(&address).output().unwrap();
+    bus.kill().unwrap();
+    bus.wait().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("may this user own `org.obligato.Harness1`?"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bus_policy_lets_the_service_user_serve() {
+    let folder = tempfile::tempdir().unwrap();
+    let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout).unwrap();
+    let (mut bus, address) = strict_bus(folder.path(), user.trim());
+    let mut service = service(&address).stderr(Stdio::null()).spawn().unwrap();
+    let connection = zbus::connection::Builder::address(address.as_str()).build().await.unwrap();
+    let names = DBusProxy::new(&connection).await.unwrap();
+    let up = async {
+        while !names.name_has_owner(BUS_NAME.try_into().unwrap()).await.unwrap() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, up).await.unwrap();
+    let client = Client::new(connection).await;
+    assert_eq!(client.manager.state().await.unwrap(), "no-model");
+    assert_eq!(client.policy.rules().await.unwrap() as usize, client.policy.list().await.unwrap().len());
+    // Root may do everything; anybody else needs the group for a session.
+    assert_eq!(client.manager.open_session().await.is_ok(), user.trim() == "root");
+    service.kill().unwrap();
+    service.wait().unwrap();
+    bus.kill().unwrap();
+    bus.wait().unwrap();
+}
