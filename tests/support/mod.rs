@@ -63,7 +63,7 @@ pub fn kitchen() -> &'static Policy {
     static POLICY: OnceLock<Policy> = OnceLock::new();
     POLICY.get_or_init(|| {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/policies/kitchen");
-        load(SetSource::read(&dir, None, None).unwrap())
+        load(&SetSource::read(&dir, None, None).unwrap())
     })
 }
 
