@@ -122,8 +122,8 @@ fn doing<'r, 'p>(view: &View<'_>, reply: &'r Reading<'p>, cue: &'r Hit<'p>) -> R
 /// The form of doing nearest before a thing named: `open the roof or close the shade`.
 fn nearest<'r, 'p>(reply: &'r Reading<'p>, doing: &'r Hit<'p>, noun: &Hit<'_>) -> &'r Hit<'p> {
     let between = reply.hits().iter().filter(|h| h.start > doing.start && h.end <= noun.start);
-    let doings = between.filter(|h| h.is(PhraseRole::Change) || h.verbs().next().is_some());
-    doings.last().unwrap_or(doing)
+    let mut doings = between.filter(|h| h.is(PhraseRole::Change) || h.verbs().next().is_some());
+    doings.next_back().unwrap_or(doing)
 }
 
 /// What the doing is about: what the clause names after it, else what it names before it.

@@ -1,4 +1,6 @@
 //! The gates seen from outside: what their sources may not hold, and how they do in another domain.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests are tests")]
+
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -1,4 +1,6 @@
 //! The situations of `gates.md` F and the paper's worked examples, on the CAR-bench inventory.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests are tests")]
+
 #[path = "../support/mod.rs"]
 mod support;
 
