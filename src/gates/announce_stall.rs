@@ -34,7 +34,9 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     let Some(cue) = reply.role(PhraseRole::Intent).filter(|h| is_step(reply, h)).last() else { return Ok(()) };
     // What was promised and done already is a report.
     for offer in offers(view, reply)? {
-        if offer.sentence == reply.sentence(cue) && offer.tools.iter().any(|t| view.this_turn().any(|p| p.tool == Some(*t))) {
+        if offer.sentence == reply.sentence(cue)
+            && offer.tools.iter().any(|t| view.this_turn().any(|p| p.tool == Some(*t)))
+        {
             return Ok(());
         }
     }
@@ -50,8 +52,7 @@ fn is_step(reply: &Reading<'_>, cue: &Hit<'_>) -> bool {
     let (clause, sentence) = (reply.clause(cue), reply.sentence(cue));
     let near = |h: &Hit<'_>| reply.clause(h) == clause && (cue.end..cue.end + REACH).contains(&h.start);
     let acts = reply.hits().iter().any(|h| (h.is(PhraseRole::Look) || h.is(PhraseRole::Change)) && near(h));
-    acts
-        && !reply.quoted(cue)
+    acts && !reply.quoted(cue)
         && !is_denied(reply, clause)
         && !reply.sentence_has(sentence, PhraseRole::Contingent)
         && !reply.sentence_has(sentence, PhraseRole::Future)

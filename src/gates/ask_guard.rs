@@ -71,11 +71,12 @@ fn question(view: &View<'_>, reply: &Reading<'_>) -> Result<Option<Asked>, Exhau
             .role(PhraseRole::AskValue)
             .filter(|h| reply.sentence(h) == sentence)
             .any(|ask| (is_question && !before(PhraseRole::Proceed, ask)) || before(PhraseRole::Request, ask));
+        let either = is_question && reply.sentence_has(sentence, PhraseRole::Or);
+        if !(open || either) || reply.sentence_has(sentence, PhraseRole::Current) {
+            continue;
+        }
         let mut about = about_sentence(view, reply, Some(sentence))?;
-        let offers = is_question
-            && reply.sentence_has(sentence, PhraseRole::Or)
-            && about.iter().any(|tool| offered_words(view, reply, sentence, *tool) > 1);
-        if !(open || offers) || reply.sentence_has(sentence, PhraseRole::Current) {
+        if !open && !about.iter().any(|tool| offered_words(view, reply, sentence, *tool) > 1) {
             continue;
         }
         let itself = !about.is_empty();

@@ -41,7 +41,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
             let since = view.history.calls().iter().rev().take_while(|p| p.step > utterance.step);
             let called = since.into_iter().any(|p| p.tool.is_some_and(|t| tools.contains(&t)));
             if !called && !tools.iter().any(|t| reply.names(*t)) {
-                let because = format!("the driver asked \"{wish}\"; no call was made for it and the reply is silent on it");
+                let because =
+                    format!("the driver asked \"{wish}\"; no call was made for it and the reply is silent on it");
                 findings.push(Finding::new(NAME, Tier::Advisory, because));
             }
         }
@@ -57,8 +58,10 @@ fn wishes(view: &View<'_>, driver: &Reading<'_>) -> Result<Vec<(String, Vec<Tool
         let here = || driver.hits().iter().filter(move |h| driver.clause(h) == clause);
         let denied = here().any(|h| h.is(PhraseRole::Negation));
         let named = writes(view, |t| here().any(|h| h.names(t)))?;
-        let tools: Vec<ToolIx> =
-            named.into_iter().filter(|t| here().any(|h| h.means(Meaning::Verb(*t)) || h.is(PhraseRole::Change))).collect();
+        let tools: Vec<ToolIx> = named
+            .into_iter()
+            .filter(|t| here().any(|h| h.means(Meaning::Verb(*t)) || h.is(PhraseRole::Change)))
+            .collect();
         if !denied && !tools.is_empty() {
             found.push((words, tools));
         }

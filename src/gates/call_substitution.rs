@@ -115,7 +115,8 @@ mod tests {
     /// A kitchen whose recipe can be loaded and whose list can be cleared.
     fn found(driver: &str, draft: &[(&str, serde_json::Value)]) -> usize {
         let mut parts = parts();
-        let at = |parts: &PolicyParts, name: &str| parts.inventory.iter().position(|t| t.name.as_str() == name).unwrap();
+        let at =
+            |parts: &PolicyParts, name: &str| parts.inventory.iter().position(|t| t.name.as_str() == name).unwrap();
         let (clear, load) = (at(&parts, "start_dishwasher"), at(&parts, "load_recipe"));
         let words = |word: &str| [("en".to_owned(), vec![word.to_owned()])].into();
         parts.model.tools[clear].touches = vec![crate::state::AttrIx(2)];

@@ -92,28 +92,23 @@ fn ambiguous(view: &View<'_>, call: &ToolCall) -> Result<Option<(String, ToolCal
     let Some(own) = view.policy.inventory.position(call.tool.as_str()).filter(|_| call.by.is_none()) else {
         return Ok(None);
     };
-    let Some(read) = unread_state(view, own, call) else { return Ok(None) };
+    let Some(driver) = view.driver() else { return Ok(None) };
+    let Some((_, word)) = driver.words().iter().find(|(_, word)| ends_noun(view, own, word)) else { return Ok(None) };
+    view.spend(view.policy.inventory.len())?;
+    let tools = (0_u16..).map(ToolIx).take(view.policy.inventory.len());
+    let meant = tools.filter(|tool| ends_noun(view, *tool, word)).count();
+    let Some(read) = unread_state(view, own, call).filter(|_| meant > 1) else { return Ok(None) };
     if view.heard()?.iter().chain(view.spoken()?).any(|reading| names(view.policy, reading, own)) {
         return Ok(None);
     }
-    let Some(driver) = view.driver() else { return Ok(None) };
-    for (_, word) in driver.words().iter() {
-        let mut meant = Vec::new();
-        for (ix, _) in (0_u16..).map(ToolIx).zip(view.policy.inventory.iter()) {
-            view.spend(1)?;
-            let effect = view.policy.model.tool(ix).filter(|e| !e.sets.is_empty());
-            let names =
-                |noun: &&String| noun.contains(' ') && noun.rsplit(' ').next().is_some_and(|head| is_form(word, head));
-            if effect.is_some_and(|e| e.nouns.values().flatten().any(|n| names(&n))) {
-                meant.push(ix);
-            }
-        }
-        if meant.len() > 1 && meant.contains(&own) {
-            let because = format!("`{word}` may mean what {} tools set, and how they stand was not read", meant.len());
-            return Ok(Some((because, read)));
-        }
-    }
-    Ok(None)
+    Ok(Some((format!("`{word}` may mean what {meant} tools set, and how they stand was not read"), read)))
+}
+
+/// Whether a word, or its base form, is the last one of a longer noun of what a tool sets.
+fn ends_noun(view: &View<'_>, tool: ToolIx, word: &str) -> bool {
+    let effect = view.policy.model.tool(tool).filter(|e| !e.sets.is_empty());
+    let mut nouns = effect.into_iter().flat_map(|e| e.nouns.values()).flatten();
+    nouns.any(|noun| noun.rsplit_once(' ').is_some_and(|(_, head)| is_form(word, head)))
 }
 
 /// Whether a word is a base form or its plural.

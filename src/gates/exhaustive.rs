@@ -47,14 +47,16 @@ pub(super) fn narrowed(view: &View<'_>, reply: &Reading<'_>) -> Result<Option<(S
 fn filter(view: &View<'_>, reply: &Reading<'_>, sentence: u16, tool: &Tool, call: &ToolCall) -> Option<String> {
     let fixed: Vec<&str> = call.arguments.values().filter_map(Json::as_str).collect();
     let lists = tool.params.iter().filter(|p| !p.required && matches!(p.kind, ParamType::List(_)));
-    lists.filter_map(|p: &Param| call.arguments.get(&p.name)?.as_array()).flatten().filter_map(Json::as_str).find_map(|member| {
-        let own = |part: &&str| part.chars().count() > 3 && !fixed.iter().any(|f| f.contains(*part));
-        let lower = member.to_lowercase();
-        let mut parts = lower.split(['_', ':', ' ']).filter(own);
-        let claimed = |part: &str| reply.words().iter().any(|(w, t)| w.sentence == sentence && t.starts_with(part));
-        let asked = |part: &str| view.history.driver().iter().any(|u| says(&u.words, part));
-        (!parts.any(|part| claimed(part) || asked(part))).then(|| member.to_owned())
-    })
+    lists.filter_map(|p: &Param| call.arguments.get(&p.name)?.as_array()).flatten().filter_map(Json::as_str).find_map(
+        |member| {
+            let own = |part: &&str| part.chars().count() > 3 && !fixed.iter().any(|f| f.contains(*part));
+            let lower = member.to_lowercase();
+            let mut parts = lower.split(['_', ':', ' ']).filter(own);
+            let claimed = |part: &str| reply.words().iter().any(|(w, t)| w.sentence == sentence && t.starts_with(part));
+            let asked = |part: &str| view.history.driver().iter().any(|u| says(&u.words, part));
+            (!parts.any(|part| claimed(part) || asked(part))).then(|| member.to_owned())
+        },
+    )
 }
 
 fn says(words: &Words, part: &str) -> bool {

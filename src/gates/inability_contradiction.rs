@@ -30,7 +30,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for denial in denials(view, reply)? {
         let limited = [PhraseRole::Contingent, PhraseRole::Relative, PhraseRole::Qualifier, PhraseRole::All];
         let limited = limited.iter().any(|role| reply.sentence_has(denial.sentence, *role));
-        let counted = reply.numbers().any(|(at, _)| reply.words().get(at).is_some_and(|w| w.sentence == denial.sentence));
+        let counted =
+            reply.numbers().any(|(at, _)| reply.words().get(at).is_some_and(|w| w.sentence == denial.sentence));
         let [tool] = denial.tools.as_slice() else { continue };
         let mut done = None;
         let mut failed = false;

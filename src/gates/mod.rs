@@ -3,10 +3,10 @@
 //! A gate is a name, a tier, an explanation and a total function of what it may see. It runs
 //! isolated: a panic, an error or an exhausted budget in one gate silences that gate alone.
 
-mod ask_guard;
-mod batch_conflict;
 mod announce_stall;
+mod ask_guard;
 mod ask_ledger;
+mod batch_conflict;
 mod call_substitution;
 mod capability;
 mod claims;
@@ -24,20 +24,20 @@ mod future_time_argument;
 mod gather_before_act;
 mod hard_limits;
 mod identifier_provenance;
+mod inability_contradiction;
+mod leakage;
 mod mixed_message;
 mod no_op;
+mod numeric_claim;
 mod numeric_provenance;
 mod obligations;
+mod offers;
+mod output_integrity;
 mod outward_duplicate;
 mod plan_completion;
 mod policy_advisory;
 mod preference_mismatch;
 mod preferences_first;
-mod inability_contradiction;
-mod leakage;
-mod numeric_claim;
-mod offers;
-mod output_integrity;
 mod promise_audit;
 mod promise_capability;
 mod rebuild;
@@ -53,10 +53,10 @@ mod schema_validity;
 mod sources;
 mod state_precondition;
 mod stored;
-mod unknown_acknowledgement;
 #[cfg(test)]
 mod testing;
 mod tour;
+mod unknown_acknowledgement;
 mod value_bounds;
 mod view;
 

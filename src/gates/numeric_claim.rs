@@ -170,7 +170,8 @@ mod tests {
 
     fn found(reply: &str) -> usize {
         let policy = kitchen();
-        let recipes = json!({"recipes": [{"weight_kg": 1.25, "minutes": 90}, {"weight_kg": 2.85}], "note": "rated 4.7 of 5"});
+        let recipes =
+            json!({"recipes": [{"weight_kg": 1.25, "minutes": 90}, {"weight_kg": 2.85}], "note": "rated 4.7 of 5"});
         let talk = Talk::new(&policy).driver("a cake under 3.2 kilos");
         let history = talk.done("search_recipes", json!({"dish": "cakes"}), recipes).history();
         check(&GATE, &policy, &history, &Draft::reply(reply)).len()
@@ -185,7 +186,9 @@ mod tests {
 
     #[test]
     fn allows_what_was_observed_said_rounded_or_added() {
-        for reply in ["It weighs 1.25 kg.", "About 1.3 kg.", "Rated 4.7.", "Below 3.2 kilos.", "Together 4.1 kg.", "1250.0 g"] {
+        for reply in
+            ["It weighs 1.25 kg.", "About 1.3 kg.", "Rated 4.7.", "Below 3.2 kilos.", "Together 4.1 kg.", "1250.0 g"]
+        {
             assert_eq!(found(reply), 0, "{reply}");
         }
     }

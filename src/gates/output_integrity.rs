@@ -59,7 +59,9 @@ mod tests {
 
     #[test]
     fn blocks_what_is_empty_or_breaks_off() {
-        for reply in ["", "  ", "…", "Hey there! I", "The door is open and the", "Your options are:", "Ich schließe die Tür und"] {
+        for reply in
+            ["", "  ", "…", "Hey there! I", "The door is open and the", "Your options are:", "Ich schließe die Tür und"]
+        {
             assert_eq!(found(&Draft::reply(reply)), 1, "{reply}");
         }
         assert_eq!(found(&Draft::default()), 1);
@@ -67,7 +69,14 @@ mod tests {
 
     #[test]
     fn allows_every_whole_ending() {
-        for reply in ["Done", "All set! 🎉", "(The door is open.)", "She said \"no\"", "Is that what you want me to do?", "Which one is it"] {
+        for reply in [
+            "Done",
+            "All set! 🎉",
+            "(The door is open.)",
+            "She said \"no\"",
+            "Is that what you want me to do?",
+            "Which one is it",
+        ] {
             assert_eq!(found(&Draft::reply(reply)), 0, "{reply}");
         }
     }

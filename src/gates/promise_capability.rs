@@ -69,7 +69,8 @@ fn companion_lacks(view: &View<'_>, reply: &Reading<'_>, offer: &Offer) -> Optio
     if reply.names(lacking) {
         return None;
     }
-    let because = format!("the reply says \"{}\", but that is not allowed without more: {}", offer.words, conflict.because);
+    let because =
+        format!("the reply says \"{}\", but that is not allowed without more: {}", offer.words, conflict.because);
     let finding = Finding::new(NAME, Tier::Hard, because);
     Some(match conflict.rules.first().and_then(|r| view.policy.rule(*r)) {
         Some(rule) => finding.by(&rule.id, &rule.source),

@@ -46,7 +46,9 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
 fn undoes(view: &View<'_>, first: ToolIx, second: ToolIx) -> bool {
     let fixed = |tool: ToolIx| -> Vec<(AttrIx, &Literal)> {
         let sets = view.policy.model.tool(tool).map_or(&[][..], |e| e.sets.as_slice());
-        sets.iter().filter_map(|s| if let SetFrom::Constant(c) = &s.from { Some((s.attribute, c)) } else { None }).collect()
+        sets.iter()
+            .filter_map(|s| if let SetFrom::Constant(c) = &s.from { Some((s.attribute, c)) } else { None })
+            .collect()
     };
     let second = fixed(second);
     fixed(first).iter().any(|(a, value)| second.iter().any(|(b, other)| a == b && value != other))
@@ -67,7 +69,8 @@ mod tests {
 
     fn found(driver: &str, draft: &[(&str, serde_json::Value)]) -> usize {
         let mut parts = parts();
-        let at = |parts: &PolicyParts, name: &str| parts.inventory.iter().position(|t| t.name.as_str() == name).unwrap();
+        let at =
+            |parts: &PolicyParts, name: &str| parts.inventory.iter().position(|t| t.name.as_str() == name).unwrap();
         for (tool, on) in [("start_dishwasher", false), ("load_recipe", true)] {
             let from = SetFrom::Constant(Literal::Bool(on));
             let tool = at(&parts, tool);

@@ -27,7 +27,9 @@ gate! {
 
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     let (Some(reply), Some(driver)) = (view.reply(), view.driver()) else { return Ok(()) };
-    let Some(before) = view.history.spoken().last().filter(|_| view.this_turn().next().is_none()) else { return Ok(()) };
+    let Some(before) = view.history.spoken().last().filter(|_| view.this_turn().next().is_none()) else {
+        return Ok(());
+    };
     view.spend(reply.words().len() + before.words.len())?;
     let earlier = questions(&before.words);
     for (sentence, words) in questions(reply.words()) {
@@ -37,7 +39,11 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
         let for_leave = reply.sentence_has(sentence, PhraseRole::Proceed);
         let tier = if for_leave && is_yes(driver) { Tier::Hard } else { Tier::Advisory };
-        findings.push(Finding::new(NAME, tier, format!("\"{}?\" was asked and answered right before", words.join(" "))));
+        findings.push(Finding::new(
+            NAME,
+            tier,
+            format!("\"{}?\" was asked and answered right before", words.join(" ")),
+        ));
         break;
     }
     Ok(())

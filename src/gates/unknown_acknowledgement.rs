@@ -56,8 +56,7 @@ fn unreadable(view: &View<'_>, attribute: AttrIx) -> (Vec<CellIx>, bool) {
     let items = view.policy.model.attribute(attribute).map_or(0, |a| view.policy.model.items(a));
     let world = view.history.world();
     let cells = (0..items).filter_map(|item| view.policy.model.cell(attribute, item));
-    let unread: Vec<CellIx> =
-        cells.filter(|c| is_unreadable(&world.get(*c).value, world.get(*c).origin)).collect();
+    let unread: Vec<CellIx> = cells.filter(|c| is_unreadable(&world.get(*c).value, world.get(*c).origin)).collect();
     let all = unread.len() == usize::from(items);
     (unread, all)
 }
@@ -131,7 +130,12 @@ fn was_admitted(view: &View<'_>, cell: CellIx) -> bool {
     let history: &History = view.history;
     let Origin::Observed(read) = history.world().get(cell).origin else { return false };
     let since = history.call(read).map_or(0, |past| past.step);
-    history.spoken().iter().rev().take_while(|u| u.step > since).any(|u| admits(&view.policy.lexicon.read(u.words.clone())))
+    history
+        .spoken()
+        .iter()
+        .rev()
+        .take_while(|u| u.step > since)
+        .any(|u| admits(&view.policy.lexicon.read(u.words.clone())))
 }
 
 #[cfg(test)]
@@ -157,7 +161,8 @@ mod tests {
     fn allows_the_question_with_the_admission_or_after_it() {
         let reply = "I can't see the hood's level right now. What level do you want?";
         assert_eq!(found(reply, json!("unknown"), |t| t.history()), 0);
-        let told = |t: Talk<'_>| t.assistant("The level is unknown. Which one?").driver("higher, set the hood").history();
+        let told =
+            |t: Talk<'_>| t.assistant("The level is unknown. Which one?").driver("higher, set the hood").history();
         assert_eq!(found("What level do you want?", json!("unknown"), told), 0);
     }
 
