@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_without_a_planned_write_goes_before_the_critic() {
+    fn blocks_nothing_but_puts_a_success_without_a_planned_write_before_the_critic() {
         assert_eq!(found("All done!", false), 1);
     }
 

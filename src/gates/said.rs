@@ -41,7 +41,7 @@ pub(super) enum Scope {
 /// be set. A number belongs to what is named around it.
 pub(super) fn said(policy: &Policy, reading: &Reading<'_>, wanted: &Wanted, scope: Scope) -> Said {
     let mut elsewhere = Said::Nowhere;
-    for at in positions(policy, reading, wanted) {
+    for at in positions(reading, wanted) {
         let around = match scope {
             Scope::Segment => segment(reading, at),
             Scope::Sentence => sentence(reading, at),
@@ -54,7 +54,7 @@ pub(super) fn said(policy: &Policy, reading: &Reading<'_>, wanted: &Wanted, scop
     elsewhere
 }
 
-fn positions(policy: &Policy, reading: &Reading<'_>, wanted: &Wanted) -> Vec<usize> {
+fn positions(reading: &Reading<'_>, wanted: &Wanted) -> Vec<usize> {
     // A number within `by two levels` is a step, no value.
     let is_step = |at: usize| reading.role(PhraseRole::Relative).any(|h| h.start < at && at < h.end);
     let stated = numbers(reading).into_iter().filter(|(at, n)| same(*n, wanted.value) && !is_step(*at));
@@ -64,18 +64,11 @@ fn positions(policy: &Policy, reading: &Reading<'_>, wanted: &Wanted) -> Vec<usi
         found.extend(reading.role(PhraseRole::Most).map(|h| h.start));
     }
     if extreme(wanted.minimum) {
-        let shut = policy.lexicon.value(SHUT);
-        let least = |h: &&Hit<'_>| {
-            [PhraseRole::Least, PhraseRole::Off, PhraseRole::Remove].iter().any(|r| h.is(*r))
-                || shut.is_some_and(|s| h.means(s))
-        };
+        let least = |h: &&Hit<'_>| [PhraseRole::Least, PhraseRole::Off, PhraseRole::Remove].iter().any(|r| h.is(*r));
         found.extend(reading.hits().iter().filter(least).map(|h| h.start));
     }
     found
 }
-
-/// The word under which the phrase tables list how drivers say that something is shut.
-const SHUT: &str = "close";
 
 /// Every number of a text with the position of its word, composed ones (`twenty two`) included.
 pub(super) fn numbers(reading: &Reading<'_>) -> Vec<(usize, f64)> {

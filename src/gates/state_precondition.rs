@@ -44,8 +44,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
         for stop in edit.legs.iter().flat_map(|leg| [&leg.from, &leg.to]).flatten() {
             let (argument, edge, what) = match stop {
-                Stop::Before(argument) => (argument, stops.first(), "before"),
-                Stop::After(argument) => (argument, stops.last(), "after"),
+                Stop::Before(argument) => (argument, stops.first(), "ahead of"),
+                Stop::After(argument) => (argument, stops.last(), "behind"),
                 _ => continue,
             };
             let named = call.arguments.get(argument).and_then(Json::as_str);

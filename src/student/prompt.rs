@@ -13,7 +13,7 @@ const LABEL: &str = "Driver: ";
 /// What the model is told before the examples.
 const INSTRUCTION: &str = "The assistant of a car turns each request of the driver into one line of JSON.\n\n";
 /// Exchanges before this one that the model sees: enough for "and mine too", too few to drown in.
-const EXCHANGES: usize = 2;
+const EXCHANGES: usize = 0;
 
 /// The fixed text: the instruction and the examples.
 pub(super) fn fixed(inventory: &Inventory, examples: &[Example]) -> String {
