@@ -2,6 +2,15 @@
 //!
 //! Absolute times are the machine's; the ratios inside one run are what counts: the same check after
 //! 10 and after 1,000 messages, the engine alone against all gates.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 
 use std::hint::black_box;
 use std::path::Path;

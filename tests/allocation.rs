@@ -1,4 +1,13 @@
 //! Rule evaluation takes nothing from the heap: its cost cannot depend on what else the head unit does.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 #![cfg(feature = "compile")]
 #[path = "support/mod.rs"]
 mod support;

@@ -1,5 +1,14 @@
 //! The architecture of `design.md`, held by tests: data flows one way, gates look alike, files stay
 //! readable.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,14 @@
 //! Bad input on the command line: each ends with exit code 2 or a verdict, and a sentence that names
 //! the cause.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 #![cfg(feature = "compile")]
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,13 @@
 //! The simulated car of the cabin: that its state file fits the policy, and that it drives.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 
 use std::path::Path;
 use std::sync::Arc;

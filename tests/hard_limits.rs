@@ -1,6 +1,13 @@
 //! The hard limits of the image: they hold whatever a policy says.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 
 use obligato::model::{Resolution, ToolCall, Value};
 use obligato::policy::{HardLimit, HardLimits, Policy};

@@ -1,7 +1,6 @@
 //! Wishes that a report leaves out.
 
 use super::claims::{Manner, claims};
-use super::offers::writes;
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier};
 use crate::policy::{Meaning, PhraseRole, Reading};
@@ -35,9 +34,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     if !reports || reply.has(PhraseRole::Admission) {
         return Ok(());
     }
-    for utterance in view.history.driver().iter().rev().take(KEPT) {
-        let reading = view.policy.lexicon.read(utterance.words.clone());
-        for (wish, tools) in wishes(view, &reading)? {
+    for (reading, utterance) in view.heard()?.iter().zip(view.history.driver().iter().rev()).take(KEPT) {
+        for (wish, tools) in wishes(view, reading)? {
             let since = view.history.calls().iter().rev().take_while(|p| p.step > utterance.step);
             let called = since.into_iter().any(|p| p.tool.is_some_and(|t| tools.contains(&t)));
             if !called && !tools.iter().any(|t| reply.names(*t)) {
@@ -57,11 +55,10 @@ fn wishes(view: &View<'_>, driver: &Reading<'_>) -> Result<Vec<(String, Vec<Tool
         view.spend(1)?;
         let here = || driver.hits().iter().filter(move |h| driver.clause(h) == clause);
         let denied = here().any(|h| h.is(PhraseRole::Negation));
-        let named = writes(view, |t| here().any(|h| h.names(t)))?;
-        let tools: Vec<ToolIx> = named
-            .into_iter()
-            .filter(|t| here().any(|h| h.means(Meaning::Verb(*t)) || h.is(PhraseRole::Change)))
-            .collect();
+        let changes = here().any(|h| h.is(PhraseRole::Change));
+        let named =
+            here().flat_map(|h| h.nouns()).filter(|t| view.policy.inventory.at(*t).is_some_and(|t| t.is_write()));
+        let tools: Vec<ToolIx> = named.filter(|t| changes || here().any(|h| h.means(Meaning::Verb(*t)))).collect();
         if !denied && !tools.is_empty() {
             found.push((words, tools));
         }

@@ -51,10 +51,9 @@ fn derived_missing(frame: &RuleFrame<'_>, feature: &Derived, when: When, missing
     let model = &frame.policy.model;
     let Some(attribute) = model.attribute(feature.attribute) else { return };
     for item in 0..model.items(attribute) {
-        if let Some(cell) = model.cell(feature.attribute, item) {
-            if !frame.world(when).get(cell).value.is_known() {
-                cell_missing(frame, cell, when, missing);
-            }
+        let cell = model.cell(feature.attribute, item).filter(|c| !frame.world(when).get(*c).value.is_known());
+        if let Some(cell) = cell {
+            cell_missing(frame, cell, when, missing);
         }
     }
 }
@@ -112,9 +111,7 @@ fn readable(frame: &RuleFrame<'_>, tool: ToolIx, call: Option<&ToolCall>) -> boo
 fn push_read(frame: &RuleFrame<'_>, tool: ToolIx, call: Option<ToolCall>, field: String, missing: &mut Missing) {
     let call =
         call.or_else(|| frame.policy.inventory.at(tool).map(|t| ToolCall::new(t.name.as_str(), Default::default())));
-    if let Some(call) = call {
-        if !missing.reads.iter().any(|(known, _)| known.key() == call.key()) {
-            missing.reads.push((call, field));
-        }
+    if let Some(call) = call.filter(|c| !missing.reads.iter().any(|(known, _)| known.key() == c.key())) {
+        missing.reads.push((call, field));
     }
 }

@@ -125,7 +125,8 @@ impl Config {
             .map_err(|source| ServiceError::Config { path: path.to_owned(), source: Box::new(source) })?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let Self { policy, limits, student, vehicle, .. } = &mut config;
-        let paths = [policy, limits, &mut student.model, &mut student.script, &mut student.examples, &mut vehicle.state];
+        let paths =
+            [policy, limits, &mut student.model, &mut student.script, &mut student.examples, &mut vehicle.state];
         for relative in paths.into_iter().flatten() {
             *relative = folder.join(&relative);
         }

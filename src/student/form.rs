@@ -80,7 +80,8 @@ fn members(call: &ToolCall, inventory: &Inventory) -> String {
     let place = |name: &str| order.iter().position(|o| *o == name).unwrap_or(order.len());
     let mut names: Vec<&String> = call.arguments.keys().collect();
     names.sort_by_key(|name| (place(name), name.as_str()));
-    let member = |name: &String| Some(format!("{}:{}", Json::from(name.as_str()), canonical(call.arguments.get(name)?)));
+    let member =
+        |name: &String| Some(format!("{}:{}", Json::from(name.as_str()), canonical(call.arguments.get(name)?)));
     names.into_iter().filter_map(member).collect::<Vec<_>>().join(",")
 }
 

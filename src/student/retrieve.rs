@@ -82,7 +82,13 @@ impl Retriever {
     /// At most `most` tools that the texts are about, best first; all that are there when no word
     /// matches. What this car lacks is not offered, and neither is a tool that fits the words less
     /// than one that is lacking: asked for a sunroof it does not have, a car must not move the shade.
-    pub fn relevant(&self, inventory: &Inventory, removed: &Removed, texts: &[(&str, f32)], most: usize) -> Vec<ToolIx> {
+    pub fn relevant(
+        &self,
+        inventory: &Inventory,
+        removed: &Removed,
+        texts: &[(&str, f32)],
+        most: usize,
+    ) -> Vec<ToolIx> {
         let ranked = self.rank(texts);
         let missing = |ix: ToolIx| inventory.at(ix).is_none_or(|tool| removed.tool(tool.name.as_str()));
         let Some(best) = ranked.first().map(|(_, score)| *score) else {

@@ -1,4 +1,13 @@
 //! The service on a bus of its own: the real `obligatod`, a script for a student, the simulated car.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,5 +1,13 @@
 //! The gates seen from outside: what their sources may not hold, and how they do in another domain.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,4 +1,13 @@
 //! Policy sets as the compiler sees them from outside.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 #![cfg(feature = "compile")]
 
 mod differential;

@@ -1,6 +1,14 @@
 //! `obligato replay` from outside: the report on recorded conversations, and the page in a browser.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 #![cfg(feature = "compile")]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests are tests")]
 
 mod browser;
 mod page;

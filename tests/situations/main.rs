@@ -1,5 +1,13 @@
 //! The situations of `gates.md` F and the paper's worked examples, on the CAR-bench inventory.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -43,10 +51,12 @@ pub fn scene(said: &str, positions: Json, climate: Json) -> Option<Scene> {
     )
 }
 
+/// The call that switches the air conditioning.
 pub fn ac(on: bool) -> (&'static str, Json) {
     ("set_air_conditioning", json!({"on": on}))
 }
 
+/// The call that moves a window.
 pub fn window(which: &str, percentage: u8) -> (&'static str, Json) {
     ("open_close_window", json!({"window": which, "percentage": percentage}))
 }

@@ -57,7 +57,7 @@ pub(super) fn find_code(text: &str, word: &str, from: usize) -> Option<usize> {
         let before = text.get(..*at).and_then(|t| t.chars().next_back());
         let after = text.get(at + word.len()..).and_then(|t| t.chars().next());
         let whole = !word.starts_with(is_word)
-            || (!before.is_some_and(is_word) && !(word.ends_with(is_word) && after.is_some_and(is_word)));
+            || !(before.is_some_and(is_word) || word.ends_with(is_word) && after.is_some_and(is_word));
         whole && quotes_and_comments.iter().all(|range| !range.contains(at))
     })
 }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn cut(text: &str) -> Vec<&str> {
-        statements(text).into_iter().map(|range| &text[range]).collect()
+        statements(text).into_iter().map(|range| text.get(range).unwrap()).collect()
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl Builder<'_> {
         let wanted = attribute.resolution.steps();
         let own = param.resolution.steps();
         let taken = *steps.entry((tool, param.name.clone())).or_insert(wanted);
-        if wanted % own != 0 || taken != wanted {
+        if !wanted.is_multiple_of(own) || taken != wanted {
             let fault = VehicleFault::Steps {
                 tool: self.at(tool).map(|t| t.name.to_string()).unwrap_or_default(),
                 argument: param.name.clone(),

@@ -63,3 +63,51 @@ impl DraftGrammar<'_> {
         Some(rules.add(node))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::Choices;
+    use super::*;
+    use crate::tools::{Inventory, import};
+    use std::path::Path;
+
+    fn inventory(file: &str) -> Option<Inventory> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            println!("skipped: {} is not here", path.display());
+            return None;
+        };
+        let tools = import(&text).unwrap();
+        Some(tools.iter().map(|t| Tool::from_import(t).unwrap()).collect::<Vec<_>>().into())
+    }
+
+    #[test]
+    fn every_line_it_accepts_is_a_draft_of_valid_calls() {
+        for file in ["policies/cabin/tools.json", "../shared/carbench/tools.json"] {
+            let Some(inventory) = inventory(file) else { continue };
+            let tools: Vec<&Tool> = inventory.iter().collect();
+            let removed = Removed::default();
+            let grammar = DraftGrammar { tools: &tools, removed: &removed }.build();
+            let mut choices = Choices::new(1);
+            let mut called = std::collections::BTreeSet::new();
+            for _ in 0..3000 {
+                let line = grammar.random(&mut choices);
+                let draft = form::read(line.trim_end_matches('\n')).unwrap_or_else(|e| panic!("{e}: {line}"));
+                for call in &draft.calls {
+                    assert_eq!(inventory.check(call, &removed), [], "{line}");
+                    called.insert(call.tool.clone());
+                }
+            }
+            assert_eq!(called.len(), inventory.len(), "{file}: every tool is written sooner or later");
+        }
+    }
+
+    #[test]
+    fn what_this_car_lacks_cannot_be_written() {
+        let Some(inventory) = inventory("policies/cabin/tools.json") else { return };
+        let removed = Removed::from_iter(["set_fan_speed", "open_close_window.percentage"]);
+        let tools: Vec<&Tool> = inventory.iter().collect();
+        let text = DraftGrammar { tools: &tools, removed: &removed }.build().text();
+        assert!(!text.contains("set_fan_speed") && !text.contains("open_close_window"), "{text}");
+    }
+}

@@ -46,11 +46,6 @@ impl Grammar {
             Node::Rule(index) => self.write_random(&self.rules[*index], choices, out),
         }
     }
-
-    /// Whether the grammar accepts exactly this text.
-    pub(in crate::student) fn accepts(&self, text: &str) -> bool {
-        ends(&self.root, &self.rules, text, 0).contains(&text.len())
-    }
 }
 
 /// Whether a node without rules accepts exactly this text.
@@ -61,10 +56,15 @@ pub(super) fn accepts(node: &Node, text: &str) -> bool {
 /// Every position at which the node can end when it starts at `from`.
 fn ends(node: &Node, rules: &[Node], text: &str, from: usize) -> BTreeSet<usize> {
     match node {
-        Node::Literal(literal) => {
-            text[from..].starts_with(literal.as_str()).then_some(from + literal.len()).into_iter().collect()
-        }
-        Node::Class(ranges) => text[from..]
+        Node::Literal(literal) => text
+            .get(from..)
+            .is_some_and(|t| t.starts_with(literal.as_str()))
+            .then_some(from + literal.len())
+            .into_iter()
+            .collect(),
+        Node::Class(ranges) => text
+            .get(from..)
+            .unwrap_or_default()
             .chars()
             .next()
             .filter(|c| ranges.iter().any(|(low, high)| (low..=high).contains(&c)))

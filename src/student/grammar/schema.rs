@@ -162,7 +162,11 @@ pub(in crate::student) fn order(schema: &Json) -> Vec<&str> {
 }
 
 fn required(schema: &Json) -> Vec<&str> {
-    schema.get("required").and_then(Json::as_array).map(|l| l.iter().filter_map(Json::as_str).collect()).unwrap_or_default()
+    schema
+        .get("required")
+        .and_then(Json::as_array)
+        .map(|l| l.iter().filter_map(Json::as_str).collect())
+        .unwrap_or_default()
 }
 
 fn bounds(schema: &Json, whole: bool) -> Bounds {

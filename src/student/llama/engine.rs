@@ -199,12 +199,15 @@ impl<'m> Engine<'m> {
     fn decode(&mut self, sequence: i32, at: usize, tokens: &[LlamaToken], logits: bool) -> Result<(), StudentError> {
         self.batch.clear();
         for (i, token) in tokens.iter().enumerate() {
-            let position = i32::try_from(at + i).map_err(|_| StudentError::Context { found: at + i, limit: self.limit() })?;
+            let position =
+                i32::try_from(at + i).map_err(|_| StudentError::Context { found: at + i, limit: self.limit() })?;
             let last = logits && i + 1 == tokens.len();
             self.batch.add(*token, position, &[sequence], last).map_err(|e| broken(&e))?;
         }
         self.context.decode(&mut self.batch).map_err(|e| match e {
-            llama_cpp_2::DecodeError::NoKvCacheSlot => StudentError::Context { found: at + tokens.len(), limit: self.limit() },
+            llama_cpp_2::DecodeError::NoKvCacheSlot => {
+                StudentError::Context { found: at + tokens.len(), limit: self.limit() }
+            }
             other => broken(&other),
         })
     }

@@ -59,7 +59,11 @@ fn digest(path: &Path, wanted: &str) -> Result<(), GgufError> {
     let mut file = File::open(path).map_err(GgufError::Read)?;
     io::copy(&mut file, &mut hasher).map_err(GgufError::Read)?;
     let found: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    if found.eq_ignore_ascii_case(wanted) { Ok(()) } else { Err(GgufError::Digest { found, wanted: wanted.to_owned() }) }
+    if found.eq_ignore_ascii_case(wanted) {
+        Ok(())
+    } else {
+        Err(GgufError::Digest { found, wanted: wanted.to_owned() })
+    }
 }
 
 struct Header {

@@ -17,12 +17,19 @@ const INSTRUCTION: &str = "A driver talks with the assistant of a car. A checker
 /// The fixed text and one tail a candidate; the last tail is the empty objection.
 pub(super) fn prompts(case: &Case<'_>) -> (String, Vec<String>) {
     let said = case.conversation.iter().rev().find(|m| m.role == Role::User).and_then(|m| m.content.as_deref());
-    let answer = case.draft.reply.clone().unwrap_or_else(|| {
-        case.draft.calls.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-    });
+    let answer = case
+        .draft
+        .reply
+        .clone()
+        .unwrap_or_else(|| case.draft.calls.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let tail = |objection: &str| {
-        format!("Driver: {}\nAnswer: {}\nObjection: {}\nRight:", line(said.unwrap_or_default()), line(&answer), line(objection))
+        format!(
+            "Driver: {}\nAnswer: {}\nObjection: {}\nRight:",
+            line(said.unwrap_or_default()),
+            line(&answer),
+            line(objection)
+        )
     };
     let mut tails: Vec<String> = case.candidates.iter().map(|c| tail(&c.because)).collect();
     tails.push(tail("nothing"));

@@ -24,11 +24,7 @@ pub(super) enum Request {
         answer: mpsc::Sender<Result<(String, Usage), StudentError>>,
     },
     /// How much likelier yes is than no after each tail, in nats.
-    Judge {
-        fixed: String,
-        tails: Vec<String>,
-        answer: mpsc::Sender<Result<Vec<f32>, StudentError>>,
-    },
+    Judge { fixed: String, tails: Vec<String>, answer: mpsc::Sender<Result<Vec<f32>, StudentError>> },
 }
 
 pub(super) struct Owner;
@@ -43,7 +39,9 @@ impl Owner {
             .name("llama".to_owned())
             .spawn(move || own(&config, &queue, &loaded))
             .map_err(|e| format!("no thread could be started for it: {e}"))?;
-        ready.recv().map_err(|_| "llama.cpp broke down while loading it; check the file and the memory".to_owned())??;
+        ready
+            .recv()
+            .map_err(|_| "llama.cpp broke down while loading it; check the file and the memory".to_owned())??;
         Ok(requests)
     }
 }

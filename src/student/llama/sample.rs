@@ -29,7 +29,12 @@ pub(super) struct Picker<'m> {
 }
 
 impl<'m> Picker<'m> {
-    pub(super) fn new(model: &'m LlamaModel, grammar: &str, temperature: f32, seed: u32) -> Result<Self, GrammarRejected> {
+    pub(super) fn new(
+        model: &'m LlamaModel,
+        grammar: &str,
+        temperature: f32,
+        seed: u32,
+    ) -> Result<Self, GrammarRejected> {
         let grammar = LlamaSampler::grammar(model, grammar, "root").map_err(GrammarRejected)?;
         let chance = (temperature > 0.0)
             .then(|| LlamaSampler::chain_simple([LlamaSampler::temp(temperature), LlamaSampler::dist(seed)]));
@@ -52,7 +57,6 @@ impl<'m> Picker<'m> {
         self.model.vocab().token_to_piece_into(token, &mut self.written, false, None);
         Some(token)
     }
-
 
     /// This token, if the grammar takes it.
     fn allowed(&mut self, token: LlamaTokenData) -> Option<LlamaToken> {

@@ -33,7 +33,13 @@ fn said(text: &str) -> Vec<Message> {
     vec![Message { role: Role::User, content: Some(text.to_owned()), tool_calls: Vec::new(), tool_call_id: None }]
 }
 
-fn draft(llama: &mut Llama, inventory: &Inventory, text: &str, max_tokens: u32, cancel: &Cancel) -> Result<Answer, StudentError> {
+fn draft(
+    llama: &mut Llama,
+    inventory: &Inventory,
+    text: &str,
+    max_tokens: u32,
+    cancel: &Cancel,
+) -> Result<Answer, StudentError> {
     let removed = Removed::default();
     llama.draft(&Prompt {
         inventory,
@@ -92,8 +98,9 @@ fn a_model_that_never_stops_is_stopped_by_count_and_by_cancel() {
 fn the_critic_gives_one_ruling_a_candidate() {
     let Some(path) = model() else { return };
     let mut llama = Llama::load(LlamaConfig::new(path, Vec::new())).unwrap();
-    let candidates: Vec<Finding> =
-        ["the driver did not ask for that", "no window was closed"].map(|b| Finding::new("x", Tier::Advisory, b)).into();
+    let candidates: Vec<Finding> = ["the driver did not ask for that", "no window was closed"]
+        .map(|b| Finding::new("x", Tier::Advisory, b))
+        .into();
     let draft = Draft::reply("The windows are closed.");
     let conversation = said("what is the weather");
     let case = Case { conversation: &conversation, draft: &draft, candidates: &candidates };

@@ -4,9 +4,9 @@
 //! gates. The key never appears in a message or a log.
 
 mod client;
-mod wire;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 use std::time::{Duration, Instant};
 

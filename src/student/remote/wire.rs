@@ -44,7 +44,8 @@ pub(super) fn draft_request(model: &str, prompt: &Prompt<'_>) -> Json {
 
 /// Tool calls without results are no valid history, so the rejected draft is quoted as text.
 fn objected(objection: &Objection<'_>) -> String {
-    let mut text = format!("[checker, not the driver] This was not carried out: {}\nBecause:\n", described(objection.draft));
+    let mut text =
+        format!("[checker, not the driver] This was not carried out: {}\nBecause:\n", described(objection.draft));
     for finding in objection.findings {
         text.push_str(&format!("- {}{}\n", finding.because, remedy(finding)));
     }
@@ -133,7 +134,8 @@ struct Counts {
 }
 
 pub(super) fn completion(bytes: &[u8]) -> Result<Completion, StudentError> {
-    let unreadable = |why: String| StudentError::Unreadable(format!("the server's answer is no chat completion: {why}"));
+    let unreadable =
+        |why: String| StudentError::Unreadable(format!("the server's answer is no chat completion: {why}"));
     let answer: Answer = serde_json::from_slice(bytes).map_err(|e| unreadable(e.to_string()))?;
     let choice = answer.choices.into_iter().next().ok_or_else(|| unreadable("it has no choices".to_owned()))?;
     let counts = answer.usage.unwrap_or_default();
