@@ -10,7 +10,7 @@
 )]
 
 use obligato::model::{Resolution, ToolCall, Value};
-use obligato::policy::{HardLimit, HardLimits, Policy};
+use obligato::policy::{HardLimits, Policy};
 use obligato::state::{AttrType, Attribute, CellIx, EffectModel, Entity, EntityIx, Origin, World};
 use obligato::tools::ParamType;
 use serde_json::{Value as Json, json};
@@ -41,7 +41,7 @@ fn broken(speed: Value, tool: &str, arguments: Json) -> Option<String> {
     let mut world = World::new(&model());
     world.set(CellIx(0), speed, Origin::Never);
     let call = ToolCall::new(tool, arguments.as_object().unwrap().clone());
-    limits().broken_by(&model(), &world, &call).map(|l: &HardLimit| l.name.clone())
+    limits().broken_by(&model(), &world, &call).map(|b| b.limit.name.clone())
 }
 
 #[test]
