@@ -8,7 +8,7 @@ use obligato::service::{Bus, Config, ServiceError, StudentKind, run};
 
 /// Serves `org.obligato.Harness1` on D-Bus: drafts, verifies, asks, executes only verified calls.
 #[derive(Debug, Parser)]
-#[command(name = "obligatod", version)]
+#[command(name = "obligatod", version, args_override_self = true)]
 struct Args {
     /// Configuration (TOML); what follows overrides it
     #[arg(long, value_name = "FILE")]
