@@ -94,6 +94,14 @@ fn a_start_that_is_impossible_names_its_cause_and_exits_2_or_3() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_bus_that_goes_away_ends_the_service_with_a_failure() {
+    let mut rig = Rig::start(Setup::without_student()).await;
+    rig.stop_bus();
+    assert_eq!(rig.ended().await.code(), Some(3));
+    assert!(rig.log().contains("closed the connection"), "{}", rig.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_name_that_is_taken_is_no_reason_to_wait() {
     let folder = tempfile::tempdir().unwrap();
     let (mut daemon, address) = bus(folder.path());
