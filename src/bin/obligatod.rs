@@ -8,7 +8,7 @@ use obligato::service::{Bus, Config, ServiceError, StudentKind, run};
 
 /// Serves `org.obligato.Harness1` on D-Bus: drafts, verifies, asks, executes only verified calls.
 #[derive(Debug, Parser)]
-#[command(name = "obligatod", version)]
+#[command(name = "obligatod", version, args_override_self = true)]
 struct Args {
     /// Configuration (TOML); what follows overrides it
     #[arg(long, value_name = "FILE")]
@@ -25,6 +25,9 @@ struct Args {
     /// The model: a GGUF file for `llama`, a name for `remote`
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
+    /// Server of `remote`, without `/chat/completions`
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
     /// Examples that `llama` drafts after
     #[arg(long, value_name = "FILE")]
     examples: Option<PathBuf>,
@@ -67,7 +70,11 @@ impl Args {
         config.limits = self.limits.or(config.limits);
         config.student.examples = self.examples.or(config.student.examples);
         config.student.script = self.script.or(config.student.script);
-        config.student.model = self.model.map(PathBuf::from).or(config.student.model);
+        config.student.server = self.server.or(config.student.server);
+        match config.student.kind {
+            StudentKind::Remote => config.student.name = self.model.or(config.student.name),
+            _ => config.student.model = self.model.map(PathBuf::from).or(config.student.model),
+        }
         config.vehicle.state = self.vehicle_state.or(config.vehicle.state);
         config.service.bus = self.bus.unwrap_or(config.service.bus);
         Ok(config)

@@ -40,6 +40,12 @@ impl<W: Write> Page<W> {
         self.out.flush()
     }
 
+    /// A line as it is.
+    pub(super) fn raw(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.out, "{line}")?;
+        self.out.flush()
+    }
+
     /// A label, and the rest of the line left open.
     pub(super) fn label(&mut self, label: &str, ink: Ink) -> io::Result<()> {
         let label = self.paint(ink, &format!("{label:<LABEL$}"));

@@ -81,20 +81,24 @@ pub(super) async fn turn<W: std::io::Write>(
 ) -> Result<String, CliError> {
     let turn = talk.start(utterance).await?;
     loop {
-        match talk.next(turn).await? {
-            Heard::Event(event) if json => println!("{}", serde_json::to_string(&event).unwrap_or_default()),
+        let shown = match talk.next(turn).await? {
+            Heard::Event(event) if json => screen.raw(&serde_json::to_string(&event).unwrap_or_default()),
             Heard::Event(event) => {
                 let rules = client.explain(&event).await;
-                screen.event(&event, rules).map_err(CliError::output)?;
+                screen.event(&event, rules)
             }
-            Heard::Other(other) if json => println!("{other}"),
-            Heard::Other(other) => screen.other(&other),
+            Heard::Other(other) if json => screen.raw(&other),
+            Heard::Other(other) => {
+                screen.other(&other);
+                Ok(())
+            }
             Heard::Reply(done) => {
                 if !json {
                     screen.end(&done).map_err(CliError::output)?;
                 }
                 return Ok(done);
             }
-        }
+        };
+        shown.map_err(CliError::output)?;
     }
 }

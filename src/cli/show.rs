@@ -76,6 +76,11 @@ impl<W: Write> Screen<W> {
         self.page.note(text)
     }
 
+    /// A line for a machine.
+    pub(super) fn raw(&mut self, line: &str) -> io::Result<()> {
+        self.page.raw(line)
+    }
+
     /// One step of a turn.
     pub(super) fn event(&mut self, event: &Event, rules: &HashMap<String, Explained>) -> io::Result<()> {
         match event {

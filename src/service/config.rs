@@ -73,6 +73,8 @@ pub struct StudentConfig {
 pub struct VehicleConfig {
     /// State of the simulated car.
     pub state: Option<PathBuf>,
+    /// What this car lacks of the policy's inventory: `tool`, `tool.parameter` or `result.tool.field`.
+    pub removed: Vec<String>,
 }
 
 /// The service itself.

@@ -66,7 +66,7 @@ impl From<DraftError> for Refusal {
     }
 }
 
-/// Why the service cannot start or go on.
+/// Why the service cannot start, or cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     /// A file cannot be read.
@@ -115,6 +115,9 @@ pub enum ServiceError {
     /// A thread or the runtime cannot be started.
     #[error("the service cannot start its threads: {0}")]
     Threads(std::io::Error),
+    /// The bus went away.
+    #[error("{0} closed the connection; the service must be started again once the bus is back")]
+    Lost(String),
     /// The bus cannot be reached or refuses the name.
     #[error("{bus}: {source}; is the bus running, and may this user own `{name}`?", name = super::BUS_NAME)]
     Bus {
@@ -129,7 +132,7 @@ impl ServiceError {
     /// Exit status of the daemon: 3 when the bus is at fault, else 2.
     pub fn exit(&self) -> u8 {
         match self {
-            Self::Bus { .. } | Self::Threads(_) => 3,
+            Self::Bus { .. } | Self::Lost(_) | Self::Threads(_) => 3,
             _ => 2,
         }
     }

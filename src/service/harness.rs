@@ -31,6 +31,8 @@ pub(super) struct Harness {
     pub(super) readiness: Arc<watch::Sender<Readiness>>,
     /// How many sessions are open, for whoever announces it.
     pub(super) count: watch::Sender<usize>,
+    /// How many turns wait, run or are still being told.
+    pub(super) turns: watch::Sender<usize>,
     pub(super) make_session: MakeSession,
 }
 
@@ -63,6 +65,12 @@ impl Harness {
         tracing::info!(session = session.path.as_str(), why, "a session was closed");
     }
 
+    /// Waits until no turn waits, runs or is being told.
+    pub(super) async fn quiet(&self) {
+        // The sender is ours, so this cannot fail.
+        let _ = self.turns.subscribe().wait_for(|turns| *turns == 0).await;
+    }
+
     /// Starts a turn of a session. Its signals go to `listener` alone and wait for `after`.
     pub(super) fn start(
         self: &Arc<Self>,
@@ -86,6 +94,7 @@ impl Harness {
             session.finish(turn);
             return Err(Refusal::Internal("the worker has ended; restart the service".into()));
         }
+        self.turns.send_modify(|turns| *turns += 1);
         let harness = self.clone();
         let session = session.clone();
         tokio::spawn(async move {
@@ -99,6 +108,7 @@ impl Harness {
             }
             // Nobody waits unless the turn was started by `Say` or `Execute`.
             let _ = end.send(outcome);
+            harness.turns.send_modify(|turns| *turns = turns.saturating_sub(1));
         });
         Ok((turn, ended))
     }

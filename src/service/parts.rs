@@ -10,6 +10,7 @@ use super::run::Parts;
 use super::students;
 use crate::policy::{HardLimits, Policy};
 use crate::state::SystemClock;
+use crate::tools::Removed;
 use crate::turn::Session;
 use crate::vehicle::{Scenario, Sim};
 use crate::verify::SessionId;
@@ -20,11 +21,13 @@ pub(super) fn load(config: &Config) -> Result<Parts, ServiceError> {
     let limits = Arc::new(limits(config, &policy)?);
     let (sim, situation) = simulated(&config.vehicle, &policy)?;
     let car = Car::new(Arc::new(sim));
+    let removed = removed(&config.vehicle, &policy)?;
     let (turn, under) = (config.turn.clone(), policy.clone());
     let make_session = Box::new(move |path: &str| {
         let id = SessionId::from(path);
         let mut session = Session::new(id, under.clone(), limits.clone(), turn.clone(), car.seat(under.clone()));
         session.set_system(&situation);
+        session.set_removed(removed.clone());
         session
     });
     Ok(Parts { policy, make_session, load: students::loader(&config.student)? })
@@ -44,6 +47,22 @@ fn limits(config: &Config, policy: &Policy) -> Result<HardLimits, ServiceError> 
     let limits = HardLimits::parse(&text(path)?).map_err(error)?;
     limits.fit(&policy.model).map_err(error)?;
     Ok(limits)
+}
+
+/// What this car lacks. A part of a tool that the policy does not have is a misspelling, and would
+/// leave the car with something that it cannot do.
+fn removed(config: &VehicleConfig, policy: &Policy) -> Result<Removed, ServiceError> {
+    let tool = |part: &str| {
+        let rest = part.strip_prefix("result.").unwrap_or(part);
+        rest.split_once('.').map_or(rest, |(tool, _)| tool).to_owned()
+    };
+    match config.removed.iter().find(|part| policy.inventory.get(&tool(part)).is_none()) {
+        Some(part) => Err(ServiceError::Setting(format!(
+            "`{part}` of `vehicle.removed` names no tool of the policy `{}`",
+            policy.id
+        ))),
+        None => Ok(Removed::from_iter(&config.removed)),
+    }
 }
 
 /// The simulated car, and the place and time that it starts with.

@@ -39,7 +39,7 @@ pub fn run(config: Config) -> Result<(), ServiceError> {
         .build()
         .map_err(ServiceError::Threads)?;
     let parts = parts::load(&config)?;
-    runtime.block_on(serve(config, parts, Handle::current))
+    runtime.block_on(serve(config, parts))
 }
 
 /// What a configuration names, loaded.
@@ -52,20 +52,21 @@ pub(super) struct Parts {
     pub(super) load: Option<Load>,
 }
 
-async fn serve(config: Config, parts: Parts, runtime: impl Fn() -> Handle) -> Result<(), ServiceError> {
+async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
     let mut signals = Signals::listen()?;
     let readiness = match &parts.load {
         Some(_) => Readiness::Starting,
         None => Readiness::NoModel { reason: "no student is configured".to_owned() },
     };
     let readiness = Arc::new(watch::Sender::new(readiness));
-    let (worker, thread) = Worker::start(parts.load, runtime(), readiness.clone())?;
+    let (worker, thread) = Worker::start(parts.load, Handle::current(), readiness.clone())?;
     let harness = Arc::new(Harness {
         sessions: Sessions::new(&config.service),
         policy: parts.policy,
         worker,
         readiness,
         count: watch::Sender::new(0),
+        turns: watch::Sender::new(0),
         make_session: parts.make_session,
         config,
     });
@@ -79,11 +80,11 @@ async fn serve(config: Config, parts: Parts, runtime: impl Fn() -> Handle) -> Re
     let policy = &harness.policy;
     tracing::info!(bus = %harness.config.service.bus, policy = policy.id, hash = %policy.hash, "serving");
 
-    let why = tokio::select! {
+    let signal = tokio::select! {
         signal = signals.next() => signal,
-        () = connection.closed() => "the bus closed the connection",
+        () = connection.closed() => return Err(ServiceError::Lost(harness.config.service.bus.to_string())),
     };
-    tracing::info!(why, "stopping");
+    tracing::info!(signal, "stopping");
     notify(&[NotifyState::Stopping]);
     tokio::select! {
         () = drain(&harness) => {}
@@ -132,11 +133,11 @@ async fn connect(harness: &Arc<Harness>) -> Result<(Connection, NameOwnerChanged
 async fn drain(harness: &Harness) {
     harness.readiness.send_replace(Readiness::Stopping);
     let limit = harness.config.service.drain();
-    if timeout(limit, harness.worker.idle()).await.is_err() {
+    if timeout(limit, harness.quiet()).await.is_err() {
         tracing::warn!(seconds = limit.as_secs(), "a turn is still running and is cancelled");
     }
     harness.sessions.all().iter().for_each(|session| session.close());
-    if timeout(Duration::from_secs(2), harness.worker.idle()).await.is_err() {
+    if timeout(Duration::from_secs(2), harness.quiet()).await.is_err() {
         tracing::error!("a turn does not stop; leaving without it");
     }
 }

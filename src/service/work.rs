@@ -60,9 +60,18 @@ pub(super) enum Told {
 impl Told {
     /// The end of a turn that was cancelled before it began.
     pub(super) fn cancelled() -> Self {
+        Self::at_once(Done::Cancelled, "")
+    }
+
+    /// The end of a turn that nobody can run.
+    pub(super) fn refused(why: &str) -> Self {
+        Self::at_once(Done::Refused, why)
+    }
+
+    fn at_once(done: Done, text: &str) -> Self {
         Self::Replied(TurnReport {
-            done: Done::Cancelled,
-            text: String::new(),
+            done,
+            text: text.to_owned(),
             model_calls: 0,
             tokens: 0,
             took: Duration::ZERO,

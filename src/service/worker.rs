@@ -54,11 +54,6 @@ impl Worker {
         self.begun.borrow().map(|at| at.elapsed())
     }
 
-    /// Waits until no job is running.
-    pub(super) async fn idle(&self) {
-        // An error means that the worker has ended, which is idle enough.
-        let _ = self.begun.clone().wait_for(Option::is_none).await;
-    }
 }
 
 /// What the worker works with.
@@ -177,7 +172,7 @@ fn attempt(job: &Job, models: Option<&mut Models>, runtime: &Handle) -> Told {
     match &job.task {
         Task::Turn(heard) => match models {
             Some(models) => Told::Replied(conversation.turn(models, runtime, heard, &job.cancel, &mut events)),
-            None => Told::Broke("there is no model to draft with".to_owned()),
+            None => Told::refused("The model is being loaded again. Please say that once more in a moment."),
         },
         Task::Draft(draft) => Told::Judged(conversation.execute(draft, runtime, &job.cancel, &mut events)),
     }

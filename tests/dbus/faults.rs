@@ -9,19 +9,47 @@ use zbus::fdo::RequestNameFlags;
 
 use super::rig::{Client, Rig, Setup, bus, cabin_blob, calls};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_script_that_is_missing_leaves_a_service_that_judges_and_says_why_it_cannot_draft() {
-    let setup =
-        Setup::default().argument("--student").argument("scripted").argument("--script").argument("no-such.jsonl");
+/// The service has no student, says why, and does everything that needs none.
+async fn serves_without_a_model(setup: Setup, cause: &[&str]) {
     let rig = Rig::start(setup).await;
     let client = Client::new(rig.connect().await).await;
     client.wait_for_state("no-model").await;
     let reason = client.manager.state_reason().await.unwrap();
-    assert!(reason.contains("no-such.jsonl"), "{reason}");
+    assert!(cause.iter().all(|c| reason.contains(c)), "{reason}");
     let session = client.open().await;
-    let Err(Refusal::NoModel(why)) = session.say("Hello?").await else { panic!("there is no model") };
-    assert!(why.contains("no-such.jsonl"), "{why}");
+    for refused in [session.say("Hello?").await.map(drop), session.start("Hello?").await.map(drop)] {
+        let Err(Refusal::NoModel(why)) = refused else { panic!("there is no model: {refused:?}") };
+        assert!(why.contains(&reason), "{why}");
+    }
     session.verify(&calls(&[("set_fan_speed", json!({"level": 2}))]).to_string()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_is_missing_or_broken_leaves_a_service_that_judges() {
+    let scripted = |script: &str| {
+        ["--student", "scripted", "--script", script].into_iter().fold(Setup::default(), Setup::argument)
+    };
+    serves_without_a_model(scripted("no-such.jsonl"), &["no-such.jsonl"]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("broken.jsonl").display().to_string();
+    fs::write(&script, "{\"role\":\"user\",\"content\":\"hi\"}\n").unwrap();
+    serves_without_a_model(scripted(&script), &["broken.jsonl", "line 1"]).await;
+}
+
+#[cfg(feature = "llama")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_is_missing_or_truncated_leaves_a_service_that_judges() {
+    let local =
+        |model: &str| ["--student", "llama", "--model", model].into_iter().fold(Setup::default(), Setup::argument);
+    serves_without_a_model(local("no-such.gguf"), &["no-such.gguf"]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("short.gguf").display().to_string();
+    let Ok(whole) = fs::read(super::rig::root().join("models/SmolLM2-135M-Instruct.Q4_1.gguf")) else {
+        println!("skipped: the model is not here; run cross/fetch-model smollm2");
+        return;
+    };
+    fs::write(&model, &whole[..whole.len() / 2]).unwrap();
+    serves_without_a_model(local(&model), &["short.gguf"]).await;
 }
 
 /// What `obligatod` says and how it exits when it cannot start.
@@ -44,6 +72,7 @@ fn a_start_that_is_impossible_names_its_cause_and_exits_2_or_3() {
     let limits = "[[limit]]\nname = \"moon\"\ntool = \"x\"\nfield = \"Car.moon\"\nat_most = 1\nsay = \"no\"\n";
     let limits = file("limits.toml", limits.as_bytes());
     let config = file("bad.toml", b"[service]\nidle = 5\n");
+    let lacking = file("lacking.toml", b"[vehicle]\nremoved = [\"fold_mirrors.side\"]\n");
     let state = file("state.toml", b"[no_such_tool]\na = 1\n");
 
     let cases: &[(&[&str], i32, &str)] = &[
@@ -52,6 +81,7 @@ fn a_start_that_is_impossible_names_its_cause_and_exits_2_or_3() {
         (&["--policy", &truncated], 2, "truncated"),
         (&["--policy", &cabin, "--limits", &limits], 2, "`Car.moon`"),
         (&["--policy", &cabin, "--config", &config], 2, "unknown field `idle`"),
+        (&["--policy", &cabin, "--config", &lacking], 2, "`fold_mirrors.side`"),
         (&["--policy", &cabin, "--vehicle-state", &state], 2, "no_such_tool"),
         (&["--policy", &cabin, "--student", "scripted"], 2, "--script"),
         (&["--policy", &cabin, "--bus", "unix:path=/no/such/bus"], 3, "the bus at `unix:path=/no/such/bus`"),
@@ -61,6 +91,14 @@ fn a_start_that_is_impossible_names_its_cause_and_exits_2_or_3() {
         assert_eq!(exit, *code, "{arguments:?}: {said}");
         assert!(said.contains(cause), "{arguments:?}: {said}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bus_that_goes_away_ends_the_service_with_a_failure() {
+    let mut rig = Rig::start(Setup::without_student()).await;
+    rig.stop_bus();
+    assert_eq!(rig.ended().await.code(), Some(3));
+    assert!(rig.log().contains("closed the connection"), "{}", rig.log());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -172,6 +172,12 @@ impl Rig {
         assert!(status.unwrap().success());
     }
 
+    /// Ends the bus.
+    pub(crate) fn stop_bus(&mut self) {
+        self.bus.kill().unwrap();
+        self.bus.wait().unwrap();
+    }
+
     /// Waits until the service ends.
     pub(crate) async fn ended(&mut self) -> ExitStatus {
         let deadline = Instant::now() + PATIENCE;

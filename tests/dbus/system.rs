@@ -1,6 +1,7 @@
 //! The files that put the service on a system.
 
 use std::fs;
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -79,6 +80,37 @@ async fn the_bus_policy_lets_the_service_user_serve() {
     assert_eq!(client.manager.open_session().await.is_ok(), user.trim() == "root");
     service.kill().unwrap();
     service.wait().unwrap();
+    bus.kill().unwrap();
+    bus.wait().unwrap();
+}
+
+#[test]
+fn the_service_manager_hears_of_readiness_life_and_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut bus, address) = super::rig::bus(folder.path());
+    let path = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut running = service(&address)
+        .env("NOTIFY_SOCKET", &path)
+        .env("WATCHDOG_USEC", "300000")
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let hear = || {
+        let mut buffer = [0; 256];
+        let length = manager.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).trim().to_owned()
+    };
+    let mut heard = Vec::new();
+    while heard.iter().filter(|h| *h == "WATCHDOG=1").count() < 3 || !heard.contains(&"READY=1".to_owned()) {
+        heard.push(hear());
+        assert!(heard.len() < 20, "{heard:?}");
+    }
+    let status = Command::new("kill").arg(running.id().to_string()).status().unwrap();
+    assert!(status.success());
+    while hear() != "STOPPING=1" {}
+    assert!(running.wait().unwrap().success());
     bus.kill().unwrap();
     bus.wait().unwrap();
 }

@@ -156,6 +156,34 @@ async fn a_script_that_is_used_up_ends_the_turn_with_its_cause() {
     assert!(text.contains("script"), "{text}");
 }
 
+/// A model server that takes every request and never answers.
+#[cfg(feature = "remote")]
+fn silent_server() -> (std::net::TcpListener, String) {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = format!("http://{}/v1", listener.local_addr().unwrap());
+    (listener, address)
+}
+
+#[cfg(feature = "remote")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_never_stops_is_stopped_by_a_cancel() {
+    let (_listener, server) = silent_server();
+    let remote = ["--student", "remote", "--model", "mute", "--server", &server];
+    let rig = Rig::start(remote.into_iter().fold(Setup::default(), Setup::argument)).await;
+    let client = rig.client().await;
+    let session = client.open().await;
+    let mut ear = Ear::of(&client);
+    let turn = *session.start("Turn on the air conditioning.").await.unwrap().response();
+    while ear.next().await.event() != "asks" {}
+    let stopped = Instant::now();
+    session.cancel(turn).await.unwrap();
+    let signals = ear.turn(turn).await;
+    assert_eq!(signals.last().unwrap().texts[0], "cancelled");
+    assert!(stopped.elapsed() < Duration::from_secs(5), "{:?}", stopped.elapsed());
+    assert_eq!(executed(&signals), []);
+    assert!(!session.busy().await.unwrap());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_lets_the_running_turn_end_and_refuses_new_ones() {
     let mut rig = Rig::start(Setup::drafts(&[fan(2), fan(3)]).stalling("set_fan_speed")).await;
