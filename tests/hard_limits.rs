@@ -10,7 +10,7 @@
 )]
 
 use obligato::model::{Resolution, ToolCall, Value};
-use obligato::policy::{HardLimits, Policy};
+use obligato::policy::{HardLimit, HardLimits, Policy};
 use obligato::state::{AttrType, Attribute, CellIx, EffectModel, Entity, EntityIx, Origin, World};
 use obligato::tools::ParamType;
 use serde_json::{Value as Json, json};
