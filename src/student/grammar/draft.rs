@@ -94,7 +94,10 @@ mod tests {
                 let line = grammar.random(&mut choices);
                 let draft = form::read(line.trim_end_matches('\n')).unwrap_or_else(|e| panic!("{e}: {line}"));
                 for call in &draft.calls {
-                    assert_eq!(inventory.check(call, &removed), [], "{line}");
+                    // A clause about the object as a whole (`anyOf` over what is required) is no grammar's
+                    // business; the schema gate has it.
+                    let faults = inventory.check(call, &removed);
+                    assert!(faults.iter().all(|f| f.parameter.is_empty()), "{line}: {faults:?}");
                     called.insert(call.tool.clone());
                 }
             }

@@ -47,6 +47,9 @@ impl Values<'_> {
                 continue;
             }
             let property = schema.get("properties").and_then(|p| p.get(name)).unwrap_or(&Json::Null);
+            if *property == Json::Bool(false) {
+                continue; // a schema that nothing satisfies: no value can be written for it
+            }
             let value = self.value(property, &path, depth + 1);
             let member = Node::Sequence(vec![Node::literal(format!("{}:", Json::from(name))), value]);
             if required.contains(&name) { always.push(member) } else { optional.push(member) }

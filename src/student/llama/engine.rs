@@ -2,8 +2,7 @@
 //!
 //! A *branch* is a fixed text that many calls share and a tail that changes. The fixed text is
 //! computed once, into a sequence of its own; each call copies it (a copy costs nothing, the cells
-//! are shared) and computes its tail alone. A tail that begins like the last one is kept as far as
-//! it agrees, so a revision pays only for what was said since.
+//! are shared) and computes its tail alone.
 
 use std::num::NonZeroU32;
 use std::time::Instant;
@@ -119,12 +118,11 @@ impl<'m> Engine<'m> {
         }
         let mut computed = prompt.fixed.len().saturating_sub(before);
         let whole: Vec<LlamaToken> = prompt.fixed.iter().chain(prompt.tail).copied().collect();
-        // The last token is always computed again: a kept state carries no logits.
-        let mut at = agreement(&self.held(branch).whole, &whole).min(total.saturating_sub(1));
-        if at < prompt.fixed.len() || !self.trim(branch, at)? {
-            at = prompt.fixed.len().min(total.saturating_sub(1));
-            self.restart(branch, at, prompt.fixed)?;
-        }
+        // The last token is always computed again: a kept state carries no logits. The tail is computed
+        // anew each time: in other portions its sums would round otherwise, and the same request must
+        // give the same draft whatever was asked before.
+        let at = prompt.fixed.len().min(total.saturating_sub(1));
+        self.restart(branch, at, prompt.fixed)?;
         let rest = whole.get(at..).unwrap_or_default();
         computed += rest.len();
         for chunk in rest.chunks(CHUNK) {
@@ -210,13 +208,6 @@ impl<'m> Engine<'m> {
             }
             other => broken(&other),
         })
-    }
-
-    /// Shortens the tail; `false` where the model cannot roll back that far.
-    fn trim(&mut self, branch: Branch, to: usize) -> Result<bool, StudentError> {
-        self.held(branch).whole.truncate(to);
-        let from = u32::try_from(to).map_err(|e| broken(&e))?;
-        self.context.clear_kv_cache_seq(Some(tail_sequence(branch) as u32), Some(from), None).map_err(|e| broken(&e))
     }
 
     /// Starts the tail anew from the fixed text.

@@ -44,9 +44,12 @@ pub struct LlamaConfig {
 }
 
 impl LlamaConfig {
-    /// A model with 4,096 tokens of context on two threads.
+    /// A model with 4,096 tokens of context that leaves one core to everybody else: llama.cpp's
+    /// threads wait for each other by spinning, so one that has no core stalls all of them.
     pub fn new(path: impl Into<PathBuf>, examples: Vec<Example>) -> Self {
-        Self { path: path.into(), sha256: None, context: 4096, threads: 2, examples }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = i32::try_from(cores.saturating_sub(1).clamp(1, 4)).unwrap_or(1);
+        Self { path: path.into(), sha256: None, context: 4096, threads, examples }
     }
 }
 
