@@ -53,7 +53,6 @@ impl Worker {
     pub(super) fn running_for(&self) -> Option<Duration> {
         self.begun.borrow().map(|at| at.elapsed())
     }
-
 }
 
 /// What the worker works with.

@@ -3,6 +3,7 @@
 mod example;
 pub mod form;
 pub mod grammar;
+mod grounds;
 #[cfg(feature = "llama")]
 pub mod llama;
 #[cfg(feature = "remote")]
@@ -14,6 +15,7 @@ mod retrieve;
 mod scripted;
 
 pub use example::{Example, load as examples};
+pub use grounds::Grounds;
 #[cfg(feature = "llama")]
 pub use llama::{Llama, LlamaConfig};
 #[cfg(feature = "remote")]
@@ -43,6 +45,8 @@ pub struct Prompt<'a> {
     pub conversation: &'a [Message],
     /// The draft that was objected to and why, when this is a revision.
     pub objection: Option<Objection<'a>>,
+    /// What the driver's words say about values.
+    pub grounds: &'a Grounds,
     /// Whether only a spoken reply is wanted (the calls of this turn are done).
     pub reply_only: bool,
     /// Sampling temperature; 0 is greedy.

@@ -69,6 +69,7 @@ mod tests {
             removed: &removed,
             conversation: &[],
             objection: None,
+            grounds: &super::super::Grounds::default(),
             reply_only: false,
             temperature: 0.0,
             seed: 0,

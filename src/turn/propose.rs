@@ -2,9 +2,11 @@
 
 use super::Event;
 use super::run::{End, Run};
+use super::session::Session;
 use super::vote::modal;
 use crate::model::{Draft, Finding, ReportedCall};
-use crate::student::{Answer, Objection, Prompt, Student};
+use crate::policy::PhraseRole;
+use crate::student::{Answer, Grounds, Objection, Prompt, Student};
 
 impl Run<'_> {
     /// A draft of the student; with an objection, a revision. A first draft that writes is put to
@@ -66,11 +68,13 @@ impl Run<'_> {
         let affordable = self.account.model_call();
         self.afford(affordable)?;
         let session = &*self.session;
+        let grounds = grounds(session);
         let prompt = Prompt {
             inventory: &session.policy.inventory,
             removed: session.history.removed(),
             conversation: &session.conversation,
             objection,
+            grounds: &grounds,
             reply_only: false,
             temperature,
             seed,
@@ -93,6 +97,21 @@ impl Run<'_> {
             }
             Err(error) => Err(self.failed(&error)),
         }
+    }
+}
+
+/// What the driver's last sentence says about values. A relative wish ("two levels up") names no
+/// value, so its numbers narrow nothing.
+fn grounds(session: &Session) -> Grounds {
+    let Some(said) = session.history.driver().last() else { return Grounds::default() };
+    let reading = session.policy.lexicon.read(said.words.clone());
+    let (on, off) = (reading.has(PhraseRole::On), reading.has(PhraseRole::Off));
+    let relative = reading.has(PhraseRole::Relative);
+    Grounds {
+        switch: (on != off).then_some(on),
+        numbers: if relative { Vec::new() } else { reading.numbers().map(|(_, n)| n).collect() },
+        most: !relative && reading.has(PhraseRole::Most),
+        least: !relative && reading.has(PhraseRole::Least),
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use super::schema::{Values, text};
 use super::{Grammar, Node, Rules};
+use crate::student::Grounds;
 use crate::student::form;
 use crate::tools::{Removed, Tool};
 
@@ -20,6 +21,8 @@ pub struct DraftGrammar<'a> {
     pub tools: &'a [&'a Tool],
     /// What this car lacks.
     pub removed: &'a Removed,
+    /// What the driver's words say about values.
+    pub grounds: &'a Grounds,
 }
 
 impl DraftGrammar<'_> {
@@ -53,7 +56,7 @@ impl DraftGrammar<'_> {
             return None;
         }
         let schema: Json = serde_json::from_str(&tool.schema).ok()?;
-        let mut values = Values { rules, tool: name, removed: self.removed };
+        let mut values = Values { rules, tool: name, removed: self.removed, grounds: self.grounds };
         let members = values.members(&schema, "", 0);
         let node = Node::Sequence(vec![
             Node::literal(format!("{}{name}{}", form::CALL_OPEN, form::CALL_MID)),
@@ -87,7 +90,7 @@ mod tests {
             let Some(inventory) = inventory(file) else { continue };
             let tools: Vec<&Tool> = inventory.iter().collect();
             let removed = Removed::default();
-            let grammar = DraftGrammar { tools: &tools, removed: &removed }.build();
+            let grammar = DraftGrammar { tools: &tools, removed: &removed, grounds: &Grounds::default() }.build();
             let mut choices = Choices::new(1);
             let mut called = std::collections::BTreeSet::new();
             for _ in 0..3000 {
@@ -110,7 +113,7 @@ mod tests {
         let Some(inventory) = inventory("policies/cabin/tools.json") else { return };
         let removed = Removed::from_iter(["set_fan_speed", "open_close_window.percentage"]);
         let tools: Vec<&Tool> = inventory.iter().collect();
-        let text = DraftGrammar { tools: &tools, removed: &removed }.build().text();
+        let text = DraftGrammar { tools: &tools, removed: &removed, grounds: &Grounds::default() }.build().text();
         assert!(!text.contains("set_fan_speed") && !text.contains("open_close_window"), "{text}");
     }
 }

@@ -4,6 +4,8 @@ use serde_json::Value as Json;
 
 use super::number::{Bounds, number};
 use super::{Node, Rules};
+use crate::model::canonical;
+use crate::student::Grounds;
 use crate::tools::Removed;
 
 /// Longest text argument, in characters: a short mail fits, a runaway does not.
@@ -33,6 +35,7 @@ pub(super) struct Values<'a> {
     pub(super) rules: &'a mut Rules,
     pub(super) tool: &'a str,
     pub(super) removed: &'a Removed,
+    pub(super) grounds: &'a Grounds,
 }
 
 impl Values<'_> {
@@ -105,8 +108,17 @@ impl Values<'_> {
 
     fn typed(&mut self, kind: &str, schema: &Json, path: &str, depth: usize) -> Node {
         match kind {
+            "boolean" if self.grounds.switch.is_some() => {
+                Node::literal(self.grounds.switch.unwrap_or_default().to_string())
+            }
             "boolean" => self.rules.add(Node::Choice(vec![Node::literal("true"), Node::literal("false")])),
-            "integer" | "number" => self.rules.add(number(bounds(schema, kind == "integer"))),
+            "integer" | "number" => {
+                let bounds = bounds(schema, kind == "integer");
+                let said = self.grounds.values(bounds.minimum, bounds.maximum, bounds.multiple_of);
+                let said = said.into_iter().filter(|n| !bounds.whole || n.fract() == 0.0);
+                let said: Vec<Node> = said.map(|n| Node::literal(canonical(&Json::from(n)))).collect();
+                self.rules.add(if said.is_empty() { number(bounds) } else { Node::one_of(said) })
+            }
             "null" => Node::literal("null"),
             "array" if depth < MAX_DEPTH => self.list(schema, path, depth),
             "object" if depth < MAX_DEPTH => {

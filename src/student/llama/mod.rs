@@ -121,7 +121,7 @@ impl Student for Llama {
             let found = prepared.retriever.relevant(prompt.inventory, prompt.removed, &request, OFFERED);
             found.into_iter().filter_map(|ix| prompt.inventory.at(ix)).collect()
         };
-        let grammar = DraftGrammar { tools: &offered, removed: prompt.removed }.build().text();
+        let grammar = DraftGrammar { tools: &offered, removed: prompt.removed, grounds: prompt.grounds }.build().text();
         let (line, usage) = self
             .ask(|answer| Request::Draft {
                 fixed,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::model::{Draft, Finding, Message, Role, Tier};
-use crate::student::Cancel;
+use crate::student::{Cancel, Grounds};
 use crate::tools::{Removed, import};
 
 fn model() -> Option<PathBuf> {
@@ -45,6 +45,7 @@ fn draft(
         inventory,
         removed: &removed,
         conversation: &said(text),
+        grounds: &Grounds::default(),
         objection: None,
         reply_only: false,
         temperature: 0.0,
