@@ -14,6 +14,7 @@ mod config;
 mod event;
 mod foreign;
 mod ledger;
+mod missing;
 mod propose;
 mod run;
 mod sanitise;

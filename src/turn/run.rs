@@ -6,6 +6,7 @@ use tokio::runtime::Handle;
 
 use super::answer::Answer;
 use super::budget::{Account, Exhausted};
+use super::missing::missing;
 use super::session::{Models, Pending, Session};
 use super::{Done, Event, Events, Heard, Replies, TurnReport};
 use crate::model::{Draft, Finding, Message, ReportedCall, Role, Tier, ToolCall};
@@ -97,6 +98,10 @@ impl<'a> Run<'a> {
         self.session.refresh();
         self.language = super::answer::language(&self.session.policy, heard);
         let bound = self.hear(heard)?;
+        let lost = missing(&self.session.policy, &self.session.history, &heard.text).filter(|_| bound.is_none());
+        if let Some(what) = lost {
+            return Err(End::Refused(self.say("no-tool", &[("what", &what)])));
+        }
         let mut first = bound.map(Draft::calls);
         loop {
             let draft = match first.take() {

@@ -20,7 +20,7 @@ use zbus::{Connection, MessageStream};
 use super::support;
 
 /// Long enough for a loaded machine; nothing waits for it when all is well.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
