@@ -19,7 +19,7 @@ use crate::world::{Partly, Pool, Random, Request};
 
 /// Requests a set: enough that every rule fires and fails to fire; `DIFFERENTIAL_REQUESTS` asks for
 /// more, as CI does.
-const REQUESTS: usize = 2_000;
+const REQUESTS: usize = 10_000;
 /// Of which these are also held against the generated schema by Cedar itself.
 const AGAINST_SCHEMA: usize = 200;
 
