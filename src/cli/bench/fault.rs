@@ -64,15 +64,27 @@ impl Fault {
     }
 }
 
-/// The ground truth as a script.
-pub(super) fn plain(course: &Course) -> Script {
-    let steps = |drafts: &[Draft]| drafts.iter().map(|d| Step { right: d.clone(), wrong: None }).collect();
-    Script { turns: course.turns.iter().map(|t| (t.driver.clone(), steps(&t.drafts))).collect() }
+/// The ground truth as a script. Recorded reports are templates that spell argument names, not what a
+/// student would say: the last reply of a turn is the harness's own, unless the driver answers to it.
+pub(super) fn plain(policy: &Policy, course: &Course) -> Script {
+    let last = course.turns.len().saturating_sub(1);
+    let bare = Draft::reply(bare(policy));
+    let turns = course.turns.iter().enumerate().map(|(at, turn)| {
+        let right = |d: &Draft| if at == last && d.calls.is_empty() { bare.clone() } else { d.clone() };
+        (turn.driver.clone(), turn.drafts.iter().map(|d| Step { right: right(d), wrong: None }).collect())
+    });
+    Script { turns: turns.collect(), bare: bare.reply.clone().unwrap_or_default() }
+}
+
+/// The plainest report there is.
+fn bare(policy: &Policy) -> String {
+    let language = policy.phrases.first().map(|p| p.language.clone()).unwrap_or_default();
+    policy.say(&language, "bare", &[])
 }
 
 /// Every place of a course at which a fault can be, as a faulty run each.
 pub(super) fn sites(policy: &Policy, course: &Course, fault: Fault) -> Vec<Planned> {
-    let base = plain(course);
+    let base = plain(policy, course);
     if fault == Fault::None {
         return vec![Planned { script: base, ..Planned::default() }];
     }
@@ -163,8 +175,9 @@ fn at(
             instead(with(call, name, other.into()))
         }
         (Fault::Done, Some(_), Some(_)) if writes => {
-            let said = next.filter(|n| n.calls.is_empty())?;
-            instead(said.clone())
+            next.filter(|n| n.calls.is_empty())?;
+            let said = course.turns.get(t)?.drafts.last()?;
+            (t + 1 == course.turns.len()).then(|| instead(said.clone()))?
         }
         (Fault::Removed, Some(call), Some(_)) if writes => {
             let removed = Removed::from_iter([call.tool.as_str()]);

@@ -60,6 +60,8 @@ struct Pair {
     seed: u32,
     /// Drafts and calls of the ground truth alone.
     truth_drafts: u32,
+    /// Drafts of the ground truth under the harness.
+    guarded_drafts: u32,
     truth_calls: u32,
     on: Outcomes,
     off: Outcomes,
@@ -101,8 +103,12 @@ fn pairs_of(track: &Track, fault: Fault, seeds: u32, runtime: &tokio::runtime::H
     if fault != Fault::None && course.variant != "gt_gathered" {
         return Vec::new();
     }
-    let plain = fault::Planned { script: fault::plain(course), ..fault::Planned::default() };
-    let truth = track.bare(&plain);
+    let plain = fault::Planned { script: fault::plain(&track.policy, course), ..fault::Planned::default() };
+    let (truth, guarded) = (track.bare(&plain), track.guarded(&plain, runtime));
+    // Where the harness objects to the ground truth itself, a fault on top of it tells nothing.
+    if fault != Fault::None && !guarded.right {
+        return Vec::new();
+    }
     let sites = fault::sites(&track.policy, course, fault);
     // Seeds walk through the places in order, so that more seeds reach more of them.
     let runs = (0..seeds).zip(sites.iter().cycle());
@@ -113,6 +119,7 @@ fn pairs_of(track: &Track, fault: Fault, seeds: u32, runtime: &tokio::runtime::H
         fault,
         seed,
         truth_drafts: truth.drafts,
+        guarded_drafts: guarded.drafts,
         truth_calls: truth.calls,
         on: track.guarded(plan, runtime),
         off: track.bare(plan),

@@ -20,6 +20,8 @@ pub(super) struct Step {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Script {
     pub(super) turns: Vec<(String, Vec<Step>)>,
+    /// What is said when nothing is left to do.
+    pub(super) bare: String,
 }
 
 /// What the runner and the student tell each other.
@@ -82,7 +84,7 @@ impl Fallible {
                 }
             }
         }
-        Draft::reply(".")
+        Draft::reply(self.script.bare.clone())
     }
 
     /// Whether the harness or an earlier draft has made the calls of a step already.

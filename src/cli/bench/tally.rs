@@ -28,7 +28,14 @@ pub(super) fn print(out: &mut impl Write, pairs: &[Pair], astray: &[String]) -> 
     }
     writeln!(out, "right: runs that end as the ground truth; wrong: runs with a write that makes the car what the")?;
     writeln!(out, "ground truth never makes of it; policy: executed drafts the policy objects to (harness off);")?;
-    writeln!(out, "calls, model: calls and drafts beyond the ground truth's, all runs together")
+    writeln!(
+        out,
+        "calls, model: calls and drafts beyond the ground truth's (with the harness: under the harness). Faults are put only"
+    )?;
+    writeln!(
+        out,
+        "into ground truth that ends right under the harness; * the harness should mend it without the student"
+    )
 }
 
 fn row<'p>(
@@ -43,7 +50,8 @@ fn row<'p>(
     let wrong = pairs.iter().filter(|p| side(p).wrong_writes > 0).count();
     let policy: u32 = pairs.iter().map(|p| side(p).policy_errors).sum();
     let calls = pairs.iter().map(|p| i64::from(side(p).calls) - i64::from(p.truth_calls)).sum::<i64>();
-    let model = pairs.iter().map(|p| i64::from(side(p).drafts) - i64::from(p.truth_drafts)).sum::<i64>();
+    let base = |p: &Pair| if harness == "on" && fault != Fault::None { p.guarded_drafts } else { p.truth_drafts };
+    let model = pairs.iter().map(|p| i64::from(side(p).drafts) - i64::from(base(p))).sum::<i64>();
     let mut tasks: BTreeMap<&str, Vec<bool>> = BTreeMap::new();
     pairs.iter().for_each(|p| tasks.entry(p.id.as_str()).or_default().push(side(p).right));
     let share = |of: &dyn Fn(&[bool]) -> f64| tasks.values().map(|r| of(r)).sum::<f64>() / tasks.len().max(1) as f64;
