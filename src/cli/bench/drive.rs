@@ -35,6 +35,8 @@ pub(super) struct Outcomes {
     pub(super) calls: u32,
     /// Drafts asked for.
     pub(super) drafts: u32,
+    /// Drafts asked for because of an objection: the extra model calls.
+    pub(super) revisions: u32,
     /// Questions of the harness.
     pub(super) questions: u32,
     /// Attempts of the call that fails.
@@ -63,6 +65,7 @@ impl Track {
             wrong_writes: car.wrong(),
             tried: car.tried(),
             drafts: shared.asked.load(Ordering::Relaxed),
+            revisions: shared.revised.load(Ordering::Relaxed),
             ..Outcomes::default()
         }
     }

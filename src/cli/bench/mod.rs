@@ -60,8 +60,8 @@ struct Pair {
     seed: u32,
     /// Drafts and calls of the ground truth alone.
     truth_drafts: u32,
-    /// Drafts of the ground truth under the harness.
-    guarded_drafts: u32,
+    /// Revisions that the harness asks of the ground truth itself.
+    guarded_revisions: u32,
     truth_calls: u32,
     on: Outcomes,
     off: Outcomes,
@@ -119,7 +119,7 @@ fn pairs_of(track: &Track, fault: Fault, seeds: u32, runtime: &tokio::runtime::H
         fault,
         seed,
         truth_drafts: truth.drafts,
-        guarded_drafts: guarded.drafts,
+        guarded_revisions: guarded.revisions,
         truth_calls: truth.calls,
         on: track.guarded(plan, runtime),
         off: track.bare(plan),

@@ -31,6 +31,8 @@ pub(super) struct Shared {
     pub(super) turn: AtomicUsize,
     /// Drafts asked for.
     pub(super) asked: AtomicU32,
+    /// Of which after an objection: the extra model calls.
+    pub(super) revised: AtomicU32,
 }
 
 /// The student.
@@ -53,6 +55,7 @@ impl Fallible {
     /// The next draft. With an objection, what was left out or drafted wrongly is drafted rightly.
     pub(super) fn next(&mut self, conversation: &[Message], objected: bool) -> Draft {
         self.shared.asked.fetch_add(1, Ordering::Relaxed);
+        self.shared.revised.fetch_add(u32::from(objected), Ordering::Relaxed);
         let turn = self.shared.turn.load(Ordering::Relaxed);
         if turn != self.turn {
             (self.turn, self.step) = (turn, 0);

@@ -30,11 +30,11 @@ pub(super) fn print(out: &mut impl Write, pairs: &[Pair], astray: &[String]) -> 
     writeln!(out, "ground truth never makes of it; policy: executed drafts the policy objects to (harness off);")?;
     writeln!(
         out,
-        "calls, model: calls and drafts beyond the ground truth's (with the harness: under the harness). Faults are put only"
+        "calls: beyond the ground truth's; model: drafts asked for by an objection beyond those of the ground truth;"
     )?;
     writeln!(
         out,
-        "into ground truth that ends right under the harness; * the harness should mend it without the student"
+        "faults are put only into ground truth that ends right under the harness; * the harness should mend it without the student"
     )
 }
 
@@ -50,8 +50,8 @@ fn row<'p>(
     let wrong = pairs.iter().filter(|p| side(p).wrong_writes > 0).count();
     let policy: u32 = pairs.iter().map(|p| side(p).policy_errors).sum();
     let calls = pairs.iter().map(|p| i64::from(side(p).calls) - i64::from(p.truth_calls)).sum::<i64>();
-    let base = |p: &Pair| if harness == "on" && fault != Fault::None { p.guarded_drafts } else { p.truth_drafts };
-    let model = pairs.iter().map(|p| i64::from(side(p).drafts) - i64::from(base(p))).sum::<i64>();
+    let base = |p: &Pair| if fault == Fault::None || harness == "off" { 0 } else { p.guarded_revisions };
+    let model = pairs.iter().map(|p| i64::from(side(p).revisions) - i64::from(base(p))).sum::<i64>();
     let mut tasks: BTreeMap<&str, Vec<bool>> = BTreeMap::new();
     pairs.iter().for_each(|p| tasks.entry(p.id.as_str()).or_default().push(side(p).right));
     let share = |of: &dyn Fn(&[bool]) -> f64| tasks.values().map(|r| of(r)).sum::<f64>() / tasks.len().max(1) as f64;
