@@ -1,0 +1,125 @@
+//! The fallible student: drafts the ground truth step by step, with one fault in it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use crate::model::{Draft, Message, ToolCall};
+use crate::student::{Answer, Prompt, Student, StudentError, Usage};
+
+/// What the student does where the ground truth has one step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Step {
+    /// The step of the ground truth.
+    pub(super) right: Draft,
+    /// What is drafted first instead; an empty draft is an omission that nobody hears.
+    pub(super) wrong: Option<Draft>,
+}
+
+/// The script of one conversation: per turn what the driver says and the steps that follow.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Script {
+    pub(super) turns: Vec<(String, Vec<Step>)>,
+    /// What is said when nothing is left to do.
+    pub(super) bare: String,
+}
+
+/// What the runner and the student tell each other.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// The driver's turn, counted from 0.
+    pub(super) turn: AtomicUsize,
+    /// Drafts asked for.
+    pub(super) asked: AtomicU32,
+    /// Of which after an objection: the extra model calls.
+    pub(super) revised: AtomicU32,
+}
+
+/// The student.
+pub(super) struct Fallible {
+    script: Script,
+    shared: Arc<Shared>,
+    turn: usize,
+    step: usize,
+    /// Calls drafted as the ground truth has them, by canonical form.
+    passed: HashMap<String, usize>,
+    /// Steps left out so far, and the step drafted last: what an objection brings back.
+    owed: Vec<Draft>,
+}
+
+impl Fallible {
+    pub(super) fn new(script: Script, shared: Arc<Shared>) -> Self {
+        Self { script, shared, turn: 0, step: 0, passed: HashMap::new(), owed: Vec::new() }
+    }
+
+    /// The next draft. With an objection, what was left out or drafted wrongly is drafted rightly.
+    pub(super) fn next(&mut self, conversation: &[Message], objected: bool) -> Draft {
+        self.shared.asked.fetch_add(1, Ordering::Relaxed);
+        self.shared.revised.fetch_add(u32::from(objected), Ordering::Relaxed);
+        let turn = self.shared.turn.load(Ordering::Relaxed);
+        if turn != self.turn {
+            (self.turn, self.step) = (turn, 0);
+        }
+        if objected && !self.owed.is_empty() {
+            return merged(std::mem::take(&mut self.owed));
+        }
+        let steps = self.script.turns.get(turn).map(|(_, steps)| steps.clone()).unwrap_or_default();
+        while let Some(step) = steps.get(self.step) {
+            self.step += 1;
+            match &step.wrong {
+                Some(omitted) if *omitted == Draft::default() => self.owed.push(step.right.clone()),
+                Some(wrong) => {
+                    self.owed.push(step.right.clone());
+                    return wrong.clone();
+                }
+                None if self.is_done(&step.right, conversation) => {}
+                None => {
+                    step.right.calls.iter().for_each(|c| *self.passed.entry(key(c)).or_default() += 1);
+                    self.owed.retain(|d| !d.calls.is_empty());
+                    let mut due = self.owed.clone();
+                    due.push(step.right.clone());
+                    // What an objection brings back holds the draft that is objected to as well.
+                    if self.owed.is_empty() {
+                        return step.right.clone();
+                    }
+                    self.owed = due;
+                    return step.right.clone();
+                }
+            }
+        }
+        Draft::reply(self.script.bare.clone())
+    }
+
+    /// Whether the harness or an earlier draft has made the calls of a step already.
+    fn is_done(&self, draft: &Draft, conversation: &[Message]) -> bool {
+        !draft.calls.is_empty()
+            && draft.calls.iter().all(|c| {
+                let made = conversation.iter().flat_map(|m| &m.tool_calls).filter(|r| {
+                    let arguments = serde_json::from_str(&r.arguments).unwrap_or_default();
+                    ToolCall::new(&r.tool, arguments).key() == c.key()
+                });
+                made.count() > self.passed.get(&key(c)).copied().unwrap_or_default()
+            })
+    }
+}
+
+fn key(call: &ToolCall) -> String {
+    call.key().as_str().to_owned()
+}
+
+fn merged(drafts: Vec<Draft>) -> Draft {
+    let reply = drafts.last().and_then(|d| d.reply.clone());
+    let calls: Vec<ToolCall> = drafts.into_iter().flat_map(|d| d.calls).collect();
+    if calls.is_empty() { Draft { reply, ..Draft::default() } } else { Draft::calls(calls) }
+}
+
+impl Student for Fallible {
+    fn draft(&mut self, prompt: &Prompt<'_>) -> Result<Answer, StudentError> {
+        let draft = self.next(prompt.conversation, prompt.objection.is_some());
+        Ok(Answer { draft, usage: Usage::default() })
+    }
+
+    fn name(&self) -> &str {
+        "fallible"
+    }
+}
