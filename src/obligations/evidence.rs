@@ -117,7 +117,7 @@ fn provenance(frame: &RuleFrame<'_>, slot: SlotIx) -> String {
     }
 }
 
-/// The latest call whose result the rule's condition rests on: a yes must follow it.
+/// The latest call whose result brought news that the rule's condition rests on: a yes must follow it.
 pub(super) fn since(frame: &RuleFrame<'_>, rule: &Rule) -> Option<CallRef> {
     rule.when
         .slots()
@@ -130,10 +130,7 @@ pub(super) fn since(frame: &RuleFrame<'_>, rule: &Rule) -> Option<CallRef> {
                 return None;
             }
             let (cell, when) = frame.cell(declared)?;
-            match (when, frame.world(when).get(cell).origin) {
-                (_, Origin::Observed(call) | Origin::Written(call)) => Some(call),
-                (When::Before | When::After, _) => None,
-            }
+            frame.world(when).get(cell).since
         })
         .max()
 }
