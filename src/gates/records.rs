@@ -41,12 +41,15 @@ pub(super) fn mistaken(view: &View<'_>, call: &ToolCall) -> Result<Option<Mistak
             let seen = ids.get(value).and_then(|seen| view.history.call(seen.call?)?.payload());
             let Some((own, others)) = seen.and_then(|payload| record(payload, ids, value, DEPTH)) else { continue };
             let is = names(ids, own);
-            if is.is_empty() || is.iter().any(|name| says(&spaced, name)) {
-                continue;
-            }
             for other in others {
                 view.spend(8)?;
-                let Some(wanted) = named(view, driver, &spaced, ix, &names(ids, other.1)) else { continue };
+                let theirs = names(ids, other.1);
+                // A name that both carry tells them apart no more than none.
+                let mut own = is.iter().filter(|name| !theirs.contains(name)).peekable();
+                if own.peek().is_none() || own.any(|name| says(&spaced, name)) {
+                    continue;
+                }
+                let Some(wanted) = named(view, driver, &spaced, ix, &theirs) else { continue };
                 if !is.contains(&wanted) && !used(view, other) {
                     return Ok(Some(Mistaken { argument: param.name.clone(), value: value.to_owned(), is, wanted }));
                 }
@@ -154,10 +157,14 @@ fn named(view: &View<'_>, driver: &Reading<'_>, spaced: &str, tool: ToolIx, name
     said.into_iter().find(|name| is_write && behind(name)).cloned()
 }
 
-/// Whether the draft or an earlier call uses a value of a record: what was asked of it is seen to.
+/// Whether the draft or an earlier call uses a value of a record, its names aside: what was asked of it is
+/// seen to.
 fn used(view: &View<'_>, (key, record): Record<'_>) -> bool {
+    let names = names(view.history.identifiers(), record);
     let calls = view.history.calls().iter().rev().take(super::view::MESSAGES).map(|past| &past.call);
     let mut arguments = calls.chain(&view.draft.calls).flat_map(|c| c.arguments.values());
-    let is_its = |value: &Json| value.as_str().is_some_and(|v| v == key || holds(record, v, DEPTH));
+    let is_its = |value: &Json| {
+        value.as_str().is_some_and(|v| v == key || (holds(record, v, DEPTH) && !names.contains(&v.to_lowercase())))
+    };
     arguments.any(|value| is_its(value) || value.as_array().is_some_and(|items| items.iter().any(is_its)))
 }

@@ -1,7 +1,7 @@
 //! A collective call where the driver named single items.
 
 use crate::model::ToolCall;
-use crate::policy::{PhraseRole, Policy, Reading};
+use crate::policy::{Hit, PhraseRole, Policy, Reading};
 use crate::state::{History, ItemRef};
 use crate::tools::ToolIx;
 
@@ -25,11 +25,26 @@ pub fn narrowed(policy: &Policy, history: &History, call: &ToolCall) -> Option<V
     let latest = history.driver().iter().rev().take(TURNS).map(|said| policy.read(&said.text));
     let reading = latest.into_iter().find(|reading| reading.names(tool) || is_plain_yes(reading))?;
     // After a yes the question says what was meant, not the request before it.
-    if is_plain_yes(&reading) || reading.has(PhraseRole::All) || reading.has(PhraseRole::Relative) {
+    if is_plain_yes(&reading) {
+        return None;
+    }
+    let mut clauses = singular(policy, &reading, tool)?;
+    // A clause that names nothing goes on with the one before it: `the seat heating, driver only`.
+    for (clause, _) in reading.clauses() {
+        let follows = clause.checked_sub(1).is_some_and(|before| clauses.contains(&before));
+        if follows && !clauses.contains(&clause) && !reading.nouns().any(|h| reading.clause(h) == clause) {
+            clauses.push(clause);
+        }
+    }
+    // `All` counts where it is said of this tool, or of nothing in particular.
+    let others = |clause: u16| reading.nouns().any(|h| reading.clause(h) == clause);
+    let counts = |h: &Hit<'_>| clauses.contains(&reading.clause(h)) || !others(reading.clause(h));
+    let likeness = |h: &Hit<'_>| clauses.contains(&reading.clause(h));
+    if reading.role(PhraseRole::All).any(counts) || reading.role(PhraseRole::Relative).any(likeness) {
         return None;
     }
     let mut named: Vec<ItemRef> = Vec::new();
-    for clause in singular(policy, &reading, tool)? {
+    for clause in clauses.iter().copied() {
         let said = |word: &str| says(policy, &reading, clause, word);
         let here: Vec<(&str, ItemRef)> =
             item.words.iter().filter(|(w, r)| *r != ItemRef::All && said(w)).map(|(w, r)| (w.as_str(), *r)).collect();
@@ -107,6 +122,8 @@ mod tests {
     fn a_single_named_item_is_the_one_that_is_meant() {
         assert_eq!(narrow("ALL", &["open the oven door halfway"]).unwrap(), ["OVEN"]);
         assert_eq!(narrow("ALL", &["open the oven door halfway", "now, please"]).unwrap(), ["OVEN"]);
+        assert_eq!(narrow("ALL", &["open the door halfway, oven only"]).unwrap(), ["OVEN"]);
+        assert_eq!(narrow("ALL", &["set the hood all the way up, and open the oven door"]).unwrap(), ["OVEN"]);
     }
 
     #[test]
@@ -116,7 +133,8 @@ mod tests {
             &["open the doors"],
             &["open the doors of the oven"],
             &["open the door"],
-            &["open the door as far as the oven door, make it the same"],
+            &["open the door as far as the same oven door"],
+            &["open all of them, the oven door too"],
             &["open the oven door", "yes"],
         ] {
             assert_eq!(narrow("ALL", driver), None, "{driver:?}");

@@ -25,7 +25,7 @@ struct Inside {
     /// How often a call was made, so that a repeated one gets the next recorded result.
     asked: HashMap<String, usize>,
     wrong: u32,
-    /// How often the broken call was tried.
+    /// How often the student, not a rule, tried the broken call.
     tried: u32,
     /// All that was asked of it, for the judge.
     deeds: Vec<Deed>,
@@ -104,7 +104,7 @@ impl Car {
         inside.wrong += u32::try_from(wrong.count()).unwrap_or(u32::MAX);
     }
 
-    /// Attempts of the broken call.
+    /// Attempts of the broken call by the student.
     pub(super) fn tried(&self) -> u32 {
         self.with(|inside| inside.tried)
     }
@@ -186,7 +186,7 @@ impl Car {
         let key = call.key().as_str().to_owned();
         self.with(|inside| {
             if self.broken.as_ref() == Some(&key) {
-                inside.tried += 1;
+                inside.tried += u32::from(call.by.is_none());
                 return Answer::Failed("the device does not respond".to_owned());
             }
             if let Some(unknown) = call.arguments.values().find_map(|value| self.unknown(value)) {

@@ -139,7 +139,7 @@ impl Track {
                     _ => {}
                 };
                 session.turn(&mut models, runtime, &Heard::text(&says), &Cancel::default(), &mut listen);
-                let told = shared.take_wish().map(|call| wish(&self.course, &call));
+                let told = shared.take_wish().map(|calls| wish(&self.policy, &self.course, &calls));
                 says = match (wanted, told) {
                     (Some(wanted), _) => {
                         questions += 1;

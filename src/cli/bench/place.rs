@@ -43,11 +43,15 @@ fn one(here: Here<'_>, fault: Fault) -> Option<Planned> {
         (Fault::Companion, Some(call), Some(ix)) if writes && is_companion(policy, base, ix, call) => {
             instead(Draft::default())
         }
-        (Fault::Read, Some(_), Some(ix)) if is_reading(policy, ix) => instead(Draft::default()),
+        (Fault::Read, Some(call), Some(ix)) if is_reading(policy, ix) && !is_used(here, call) => {
+            instead(Draft::default())
+        }
         (Fault::Order, Some(call), Some(ix)) => {
             let other = next?.calls.first()?;
             let to = policy.inventory.position(other.tool.as_str())?;
-            if !policy.inventory.at(to)?.is_write() || !(is_reading(policy, ix) || (writes && has_rule(policy, to, ix)))
+            if is_used(here, call)
+                || !policy.inventory.at(to)?.is_write()
+                || !(is_reading(policy, ix) || (writes && has_rule(policy, to, ix)))
             {
                 return None;
             }
@@ -84,6 +88,9 @@ fn one(here: Here<'_>, fault: Fault) -> Option<Planned> {
         }
         (Fault::Done, Some(call), Some(_)) if writes => {
             next.filter(|n| n.calls.is_empty() && t + 1 == course.turns.len())?;
+            // Of a tool that was called before, the sentence would be true.
+            let before = base.turns.iter().flat_map(|(_, steps)| steps).flat_map(|s| &s.right.calls);
+            (before.filter(|c| c.tool == call.tool).count() == 1).then_some(())?;
             instead(Draft::reply(claim(policy, call, t + s)?))
         }
         (Fault::Removed, Some(call), Some(_)) if writes => {
@@ -123,6 +130,20 @@ impl Here<'_> {
         script.turns.get_mut(t)?.1.get_mut(s)?.wrong = Some(wrong);
         Some(Planned { script, ..Planned::default() })
     }
+}
+
+/// Whether later calls use an identifier that only this look-up shows: nobody can use what was not read.
+fn is_used(here: Here<'_>, call: &ToolCall) -> bool {
+    let history = &here.course.history;
+    let shows = |id: &str| {
+        let seen = history.identifiers().get(id).filter(|_| history.identifiers().looks_like_one(id));
+        seen.and_then(|s| history.call(s.call?)).is_some_and(|past| past.key == call.key())
+    };
+    let later = here.base.turns.iter().flat_map(|(_, steps)| steps).flat_map(|s| &s.right.calls);
+    later.flat_map(|c| c.arguments.values()).any(|value| {
+        let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        values.iter().filter_map(Json::as_str).any(shows)
+    })
 }
 
 /// The next edit of the tour after a step, in whichever turn the ground truth makes it.

@@ -38,13 +38,13 @@ pub(super) struct Shared {
     pub(super) revised: AtomicU32,
     /// Questions that the student asks because what is right was objected to.
     pub(super) questions: AtomicU32,
-    /// The call that the last such question is about.
-    wish: Mutex<Option<ToolCall>>,
+    /// The calls that the last such question is about.
+    wish: Mutex<Option<Vec<ToolCall>>>,
 }
 
 impl Shared {
     /// What the student has just asked about.
-    pub(super) fn take_wish(&self) -> Option<ToolCall> {
+    pub(super) fn take_wish(&self) -> Option<Vec<ToolCall>> {
         self.wish.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -94,15 +94,16 @@ impl Fallible {
         if objected && !self.owed.is_empty() {
             let right = merged(std::mem::take(&mut self.owed));
             if right != Draft::default() {
+                self.last = Some(right.clone());
                 return right;
             }
         }
         // What is right was objected to: only the driver's word can help.
         if let Some(right) = last.filter(|d| objected && !self.told.contains(d))
-            && let Some(call) = right.calls.first()
+            && !right.calls.is_empty()
         {
             self.shared.questions.fetch_add(1, Ordering::Relaxed);
-            *self.shared.wish.lock().unwrap_or_else(PoisonError::into_inner) = Some(call.clone());
+            *self.shared.wish.lock().unwrap_or_else(PoisonError::into_inner) = Some(right.calls.clone());
             self.told.push(right.clone());
             self.waiting = Some(right);
             return Draft::reply(ASK);
@@ -203,7 +204,7 @@ mod tests {
         let mut student = student(&[(hood(2), None)]);
         assert_eq!(student.next(&[], false), hood(2));
         assert_eq!(student.next(&[], true), Draft::reply(ASK));
-        assert_eq!(student.shared.take_wish(), Some(hood(2).calls[0].clone()));
+        assert_eq!(student.shared.take_wish(), Some(hood(2).calls));
         assert_eq!(student.next(&[], false), hood(2), "with the driver's word");
         assert_eq!(student.next(&[], true), Draft::reply("Done."), "and not again without it");
         assert_eq!((student.shared.take_wish(), student.shared.revised.load(Ordering::Relaxed)), (None, 2));

@@ -59,27 +59,30 @@ pub(super) fn claim(policy: &Policy, call: &ToolCall, form: usize) -> Option<Str
     Some(form.replace("{did}", &did).replace("{noun}", noun).replace("{rest}", &rest))
 }
 
-/// What the driver answers when asked about a call, in the form that the recordings use. Of an
-/// identifier the driver says the names that some result gives it, never the identifier.
-pub(super) fn wish(course: &Course, call: &ToolCall) -> String {
+/// What the driver answers when asked about calls, in the form that the recordings use. Of an identifier
+/// the driver says the names that some result gives it, never the identifier; of a look-up nothing.
+pub(super) fn wish(policy: &Policy, course: &Course, calls: &[ToolCall]) -> String {
     let identifiers = course.history.identifiers();
-    let mut parts = Vec::new();
-    for (name, value) in &call.arguments {
-        let mut words = Vec::new();
-        let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-        for value in values {
-            match value.as_str() {
-                Some(id) if identifiers.looks_like_one(id) => words.extend(names(course, id)),
-                Some(text) => words.push(text.to_owned()),
-                None => words.push(value.to_string()),
+    let writes = |call: &&ToolCall| policy.inventory.get(call.tool.as_str()).is_some_and(|t| t.is_write());
+    let mut wishes = Vec::new();
+    for call in calls.iter().filter(writes) {
+        let mut parts = Vec::new();
+        for (name, value) in &call.arguments {
+            let mut words = Vec::new();
+            for value in value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice) {
+                match value.as_str() {
+                    Some(id) if identifiers.looks_like_one(id) => words.extend(names(course, id)),
+                    Some(text) => words.push(text.to_owned()),
+                    None => words.push(value.to_string()),
+                }
+            }
+            if !words.is_empty() {
+                parts.push(format!("{name} {}", words.join(", ")));
             }
         }
-        if !words.is_empty() {
-            parts.push(format!("{name} {}", words.join(", ")));
-        }
+        wishes.push(format!("{} with {}", call.tool.as_str().replace('_', " "), parts.join(", ")));
     }
-    let tool = call.tool.as_str().replace('_', " ");
-    format!("I'd like this: {tool} with {}.", parts.join(", "))
+    format!("I'd like this: {}.", wishes.join("; "))
 }
 
 /// The names that a result gives beside an identifier.

@@ -108,7 +108,10 @@ fn a_single_item_becomes_all_of_them_and_a_collective_one_stays() {
 fn a_premature_report_stands_only_where_the_last_write_would() {
     let policy = kitchen();
     let wash = |program: &str| ("start_dishwasher", json!({"program": program}), json!({}));
-    let course = course(&policy, &[("wash", &[wash("ECO")]), ("again", &[wash("ECO"), wash("ECO")])]);
+    let hood = ("set_hood_speed", json!({"level": 1}), json!({}));
+    let again = course(&policy, &[("wash", &[wash("ECO")]), ("again", &[wash("QUICK_WASH")])]);
+    assert_eq!(sites(&policy, &again, Fault::Done, 99).1, 0, "the sentence would be true");
+    let course = course(&policy, &[("hood", &[hood.clone()]), ("and wash", &[hood, wash("ECO")])]);
     let drafts = wrong(&sites(&policy, &course, Fault::Done, 99).0);
     assert_eq!(drafts.len(), 1);
     assert!(drafts[0].reply.as_deref().unwrap().contains("started the dishwasher"), "{drafts:?}");
