@@ -27,7 +27,6 @@ struct Inside {
     wrong: u32,
     /// How often the student, not a rule, tried the broken call.
     tried: u32,
-    /// All that was asked of it, for the judge.
     deeds: Vec<Deed>,
     /// Fields that companions set in this turn.
     companions: Vec<CellIx>,
