@@ -3,6 +3,7 @@
 //! Exit codes: 0 done; 1 the answer is no (a draft that is not cleared, a test that fails);
 //! 2 the input is wrong; 3 a peer (service, model, vehicle) cannot be reached.
 
+#[cfg(feature = "compile")]
 mod bench;
 mod chat;
 mod client;
@@ -38,6 +39,7 @@ enum Command {
     Test(test::Args),
     Verify(verify::Args),
     Replay(replay::Args),
+    #[cfg(feature = "compile")]
     Bench(bench::Args),
     Explain(explain::Args),
     Say(say::Args),
@@ -73,6 +75,7 @@ pub fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Replay(args) => replay::run(&args),
+        #[cfg(feature = "compile")]
         Command::Bench(args) => bench::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Say(args) => say::run(&args),

@@ -1,13 +1,15 @@
 //! What the driver ruled out stays undone.
 
 use super::{Exhausted, Findings, View, gate};
-use crate::model::{Finding, Tier, Words};
+use crate::model::{Finding, Tier, ToolCall, Words};
+use crate::obligations::narrowed;
 use crate::policy::{PhraseRole, Reading};
 use crate::state::{SetFrom, Utterance};
 use crate::tools::{ParamType, ToolIx};
 
 gate! {
-    /// A call stays within what the driver ruled out: "don't start yet" holds until it is taken back.
+    /// A call stays within what the driver named and ruled out: "the driver's window" is not all of them,
+    /// and "don't start yet" holds until it is taken back.
     ///
     /// # Why
     /// A driver who wants to plan first does not want the old route gone. That a threshold rule is kept
@@ -15,18 +17,29 @@ gate! {
     ///
     /// # Blocks
     /// A call of a tool that does one thing only, when the driver said not to do that thing: a denial
-    /// before the tool's verb and another of its words in one clause.
+    /// before the tool's verb and another of its words in one clause. A call for all items where the
+    /// driver's latest words about them name single ones.
     ///
     /// # Allows
     /// Tools that set a value the driver may want otherwise, and the call once the driver named it again
-    /// without a denial or said yes to a question about it.
+    /// without a denial or said yes to a question about it. Collective calls after "all", a plural, a
+    /// likeness ("the same as"), or words that name no item.
     ///
     /// # Remedy
-    /// None: leave it, say what is ready, and wait.
+    /// For a collective call: the call for the item named, made in its place where it is one. Else none:
+    /// leave it, say what is ready, and wait.
     "conditional-scope", Hard
 }
 
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
+    for (at, call) in view.drafted.calls.iter().enumerate() {
+        view.spend(1)?;
+        let Some(single) = narrowed(view.policy, view.history, call) else { continue };
+        let stands = view.draft.calls.iter().any(|c| c.key() == call.key());
+        let tier = if stands { Tier::Hard } else { Tier::Owed };
+        let because = format!("`{call}` is for all of them, and the driver named {} only", named(&single));
+        findings.push(Finding::new(NAME, tier, because).at(at).with_remedy(single));
+    }
     for (at, call) in view.draft.calls.iter().enumerate().filter(|(_, c)| c.by.is_none()) {
         let Some(tool) = view.policy.inventory.position(call.tool.as_str()) else { continue };
         if !view.policy.inventory.at(tool).is_some_and(|t| t.is_write()) || takes_value(view, tool) {
@@ -39,6 +52,11 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
     }
     Ok(())
+}
+
+/// The calls for single items, as a reader sees them.
+fn named(calls: &[ToolCall]) -> String {
+    calls.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(" and ")
 }
 
 /// Whether a tool sets a value that may be wanted otherwise: on or off, how far, which.

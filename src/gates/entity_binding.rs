@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use super::records::mistaken;
 use super::said::names;
 use super::sources::Source;
 use super::{Exhausted, Findings, View, gate, stored};
@@ -20,11 +21,13 @@ gate! {
     /// A number that the driver gave for another tool's subject only, between one comma or `and` and the
     /// next. A look-up that failed, made again in the same turn with words added to the name. A call for
     /// a subject that the driver named only by a word which several tools share, before it was read how
-    /// these stand.
+    /// these stand. The identifier, number or address of one record of a result, where the driver's latest
+    /// words ask for another one by its name and not for this one.
     ///
     /// # Allows
     /// Numbers said without a subject, or with both. Another name, and the same name once the driver
-    /// spoke again.
+    /// spoke again. Records that the driver described otherwise (`the stop after Essen`), and further ones
+    /// once what was asked of the named one is seen to.
     ///
     /// # Remedy
     /// For a shared word: the read. Else none: ask the driver.
@@ -49,6 +52,17 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     }
     for (at, call) in view.draft.calls.iter().enumerate() {
         if let Some(because) = decorated(view, call)? {
+            findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
+        }
+        if let Some(mistaken) = mistaken(view, call)? {
+            let because = format!(
+                "`{}` in `{}` of `{}` is {}, and the driver asked for {}",
+                mistaken.value,
+                mistaken.argument,
+                call.tool,
+                mistaken.is.join(" "),
+                mistaken.wanted
+            );
             findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
         }
         if let Some((because, read)) = ambiguous(view, call)? {
@@ -179,5 +193,38 @@ mod tests {
         assert_eq!((found_shared[0].tier, found_shared[0].remedy[0].tool.as_str()), (Tier::Owed, "get_hood_state"));
         let own = |talk: Talk<'_>| talk.driver("turn on the shelf light").history();
         assert_eq!(found("set_shelf_light", light, own), []);
+    }
+
+    fn guests(talk: Talk<'_>) -> Talk<'_> {
+        let guest = |id: &str, first: &str, mail: &str| json!({"id": id, "name": {"first": first, "last": "Clark"}, "mail": mail});
+        let found =
+            json!({"gst_1": guest("gst_1", "Eva", "eva@home"), "gst_2": guest("gst_2", "Rachel", "rachel@home")});
+        let tables = json!({"tables": [{"id": "tab_1", "name": "Window"}, {"id": "tab_2", "name": "Corner"}]});
+        talk.done("find_guest", json!({"name": "Clark"}), found).done("get_tour", json!({}), tables)
+    }
+
+    #[test]
+    fn blocks_the_value_of_another_record_than_the_one_named() {
+        let list = |mail: &str, driver: &str| {
+            let talk = |talk: Talk<'_>| guests(talk.driver("hello")).driver(driver).history();
+            found("send_list", json!({"text": "milk", "addresses": [mail]}), talk).len()
+        };
+        assert_eq!(list("eva@home", "send the shopping list to Rachel Clark"), 1);
+        assert_eq!(list("rachel@home", "send the shopping list to Rachel Clark"), 0);
+        assert_eq!(list("eva@home", "send the shopping list to Clark"), 0, "either may be meant");
+        assert_eq!(list("eva@home", "send the shopping list to Rachel Clark and Eva"), 0);
+        assert_eq!(list("eva@home", "send the shopping list"), 0);
+    }
+
+    #[test]
+    fn a_place_is_the_one_behind_the_verb_and_not_one_that_only_describes_it() {
+        let skip = |table: &str, driver: &str| {
+            let talk = |talk: Talk<'_>| guests(talk.driver("hello")).driver(driver).history();
+            found("skip_table", json!({"table_id": table, "path_id": "pat_1"}), talk).len()
+        };
+        assert_eq!(skip("tab_1", "skip the corner table please"), 1);
+        assert_eq!(skip("tab_2", "skip the corner table please"), 0);
+        assert_eq!(skip("tab_1", "skip the table after Corner"), 0);
+        assert_eq!(skip("tab_1", "the corner is nice, skip a table"), 0);
     }
 }

@@ -2,9 +2,10 @@
 
 use serde_json::Value as Json;
 
+use super::tour::edit;
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier};
-use crate::tools::{Kind, Param, ParamType};
+use crate::tools::{Kind, Param, ParamType, Tool};
 
 gate! {
     /// Every opaque identifier in a call was shown by an earlier result, the system message or the driver.
@@ -19,7 +20,8 @@ gate! {
     ///
     /// # Allows
     /// Observed identifiers, members of an enumeration that only look like one, free text, and names
-    /// that the student gives to its own plans.
+    /// that the student gives to its own plans. A stop of a tour whose reading is still owed waits for
+    /// that reading and is judged on it.
     ///
     /// # Remedy
     /// None: the identifier must be looked up.
@@ -34,7 +36,7 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
         for (name, value) in &call.arguments {
             // An unknown parameter is the schema gate's business.
-            let Some(param) = tool.param(name) else { continue };
+            let Some(param) = tool.param(name).filter(|p| !waits_for_the_tour(view, tool, p)) else { continue };
             walk(view, param, value, &mut |word| {
                 let because = format!(
                     "`{word}` in `{name}` of `{}` was never returned by a tool or said by the driver; look it up",
@@ -45,6 +47,16 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
     }
     Ok(())
+}
+
+/// Whether a parameter names a stop of a tour that the policy wants read first: `gather-before-act`
+/// demands the read, and the stop is looked for in what it returns.
+fn waits_for_the_tour(view: &View<'_>, tool: &Tool, param: &Param) -> bool {
+    let ix = view.policy.inventory.position(tool.name.as_str());
+    let Some((tour, edit)) = ix.and_then(|ix| edit(view, ix)) else { return false };
+    let read = view.policy.model.attribute(tour.stops).and_then(|a| a.read).and_then(|r| view.available(r));
+    edit.present.contains(&param.name)
+        && read.is_some_and(|read| view.owed.reads.iter().any(|debt| debt.read.tool == read.name))
 }
 
 /// Visits every invented identifier among an argument's values.
@@ -84,8 +96,10 @@ fn takes_identifiers(param: &Param) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Talk, calls, check, kitchen};
+    use super::super::testing::{Talk, call, calls, check, check_owed, kitchen};
     use super::*;
+    use crate::obligations::{Owed, ReadDebt};
+    use crate::policy::RuleIx;
     use serde_json::json;
 
     fn found(tool: &str, arguments: Json) -> usize {
@@ -115,6 +129,22 @@ mod tests {
     fn allows_observed_and_spoken_identifiers() {
         assert_eq!(found("load_recipe", json!({"recipe_id": "rec_17", "step_ids": ["stp_2"]})), 0);
         assert_eq!(found("load_recipe", json!({"recipe_id": "rec_4"})), 0);
+    }
+
+    #[test]
+    fn a_stop_waits_for_the_reading_of_the_tour_that_is_owed_and_is_judged_on_it() {
+        let policy = kitchen();
+        let draft = calls(&[("skip_table", json!({"table_id": "tab_7", "path_id": "pat_1"}))]);
+        let history = Talk::new(&policy).driver("skip the table").history();
+        let read = |tool: &str| {
+            let read = call(tool, json!({}));
+            let debt = ReadDebt { rule: RuleIx(0), call: Some(0), read, because: String::new() };
+            let owed = Owed { amended: draft.clone(), reads: vec![debt], ..Owed::default() };
+            check_owed(&GATE, &policy, &history, &draft, owed).len()
+        };
+        assert_eq!(read("get_tour"), 1, "only the path is invented for certain");
+        assert_eq!(read("get_oven_state"), 2, "a reading of something else tells no stop");
+        assert_eq!(check(&GATE, &policy, &history, &draft).len(), 2);
     }
 
     #[test]

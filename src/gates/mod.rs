@@ -41,6 +41,7 @@ mod preferences_first;
 mod promise_audit;
 mod promise_capability;
 mod rebuild;
+mod records;
 mod refusal;
 mod refusal_read;
 mod repeated_question;

@@ -3,6 +3,7 @@
 use super::tour::{edit, legs};
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier};
+use crate::state::Tour;
 
 gate! {
     /// Each leg of a tour begins and ends at the neighbouring stops; the first one begins at the car.
@@ -12,10 +13,12 @@ gate! {
     ///
     /// # Blocks
     /// A leg whose described ends differ from the stops it is set between, as the last reading and the
-    /// call's own arguments give them; legs in a row where one does not begin where the last one ends.
+    /// call's own arguments give them; legs in a row where one does not begin where the last one ends. A leg
+    /// that no result describes, between stops for which some result describes others.
     ///
     /// # Allows
-    /// Legs that fit, legs that no result describes, and edits of a tour that was never read.
+    /// Legs that fit, legs that no result describes where none was looked up, and edits of a tour that was
+    /// never read.
     ///
     /// # Remedy
     /// None: look up the leg between the right stops.
@@ -28,7 +31,17 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         let Some((tour, edit)) = edit(view, tool) else { continue };
         let world = view.owed.before.get(at).unwrap_or_else(|| view.history.world());
         for leg in legs(view, call, world, tour, edit)? {
-            let Some(offered) = leg.offered else { continue };
+            let Some(offered) = leg.offered else {
+                let Some((from, to)) = leg.from.zip(leg.to) else { continue };
+                if looked_up(view, tour, from, to)? {
+                    let because = format!(
+                        "`{}` of `{}` is none of the legs that were found from {from} to {to}; take one of these",
+                        leg.id, call.tool
+                    );
+                    findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
+                }
+                continue;
+            };
             for (what, is, wanted) in [("begins", offered.leg.from, leg.from), ("ends", offered.leg.to, leg.to)] {
                 let Some(wanted) = wanted.filter(|w| *w != is) else { continue };
                 let because = format!(
@@ -42,6 +55,20 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
     }
     Ok(())
+}
+
+/// Results that are looked at.
+const RESULTS: usize = 16;
+
+/// Whether a result describes a leg between two stops.
+fn looked_up(view: &View<'_>, tour: &Tour, from: &str, to: &str) -> Result<bool, Exhausted> {
+    for past in view.history.calls().iter().rev().take(RESULTS) {
+        view.spend(16)?;
+        if past.payload().is_some_and(|payload| tour.joins(payload, from, to)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 #[cfg(test)]
@@ -69,6 +96,12 @@ mod tests {
     fn blocks_legs_in_a_row_that_do_not_meet_and_a_first_one_away_from_here() {
         assert_eq!(found("start_tour", json!({"path_ids": ["pat_14", "pat_13"]})), 1);
         assert_eq!(found("start_tour", json!({"path_ids": ["pat_43"]})), 1);
+    }
+
+    #[test]
+    fn blocks_a_leg_that_nobody_described_where_others_were_found() {
+        assert_eq!(found("skip_table", json!({"table_id": "tab_2", "path_id": "pat_77"})), 1);
+        assert_eq!(found("swap_table", swap("pat_14", "pat_77")), 1);
     }
 
     #[test]

@@ -16,7 +16,8 @@ gate! {
     ///
     /// # Blocks
     /// An edit that names a stop which the last known tour does not hold, or that needs a neighbour where
-    /// there is none: the start has no stop before it, the destination none after it.
+    /// there is none: the start has no stop before it, the destination none after it. An edit that takes
+    /// a stop away and sets no leg, for any stop but the last: the tour would have a gap there.
     ///
     /// # Allows
     /// Stops of the tour, also those that an earlier call of the same draft brings, and edits of a tour
@@ -39,6 +40,18 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
             if !stops.iter().any(|s| s.as_ref() == stop) {
                 let because =
                     format!("`{stop}` in `{argument}` of `{}` is no stop of the tour: {}", call.tool, stops.join(", "));
+                findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
+            }
+        }
+        for argument in edit.present.iter().filter(|_| edit.legs.is_empty()) {
+            let Some(stop) = call.arguments.get(argument).and_then(Json::as_str) else { continue };
+            let Some(last) = stops.last().map(AsRef::as_ref).filter(|last| *last != stop) else { continue };
+            if stops.iter().any(|s| s.as_ref() == stop) {
+                let because = format!(
+                    "`{stop}` in `{argument}` of `{}` is not the last stop, `{last}`, and no leg would close the gap: {}",
+                    call.tool,
+                    stops.join(", ")
+                );
                 findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
             }
         }
@@ -65,8 +78,10 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Talk, calls, check, kitchen, tour};
+    use super::super::testing::{Talk, calls, check, kitchen, parts, tour};
     use super::*;
+    use crate::model::PolicyHash;
+    use crate::policy::Policy;
     use serde_json::json;
 
     fn found(table: &str) -> usize {
@@ -83,6 +98,20 @@ mod tests {
     #[test]
     fn blocks_a_stop_without_the_neighbour_that_the_call_needs() {
         assert_eq!((found("tab_1"), found("tab_3")), (1, 1));
+    }
+
+    #[test]
+    fn blocks_a_stop_taken_away_without_a_leg_over_the_gap_unless_it_is_the_last() {
+        let mut parts = parts();
+        let skip = parts.inventory.iter().position(|t| t.name.as_str() == "skip_table").unwrap();
+        parts.model.tools[skip].tour.legs.clear();
+        let policy = Policy::new(parts, PolicyHash([7; 32])).unwrap();
+        let found = |table: &str| {
+            let draft = calls(&[("skip_table", json!({"table_id": table, "path_id": "pat_13"}))]);
+            check(&GATE, &policy, &tour(Talk::new(&policy)), &draft).len()
+        };
+        assert_eq!((found("tab_1"), found("tab_2"), found("tab_3")), (1, 1, 0));
+        assert_eq!(found("tab_4"), 1, "a stop that is not there is told once");
     }
 
     #[test]

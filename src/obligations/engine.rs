@@ -18,12 +18,9 @@ use crate::state::History;
 /// [`Advice::None`] it is the draft itself and every companion is open.
 pub fn owed(policy: &Policy, history: &History, draft: &Draft, advice: Advice) -> Owed {
     let mut plan = Plan::new(policy, history, draft);
-    let mut found = Vec::new();
-    if plan.calls.len() > 1 {
-        found = excess(policy, history, &plan);
-        if advice == Advice::Remedies {
-            shrink(policy, history, &mut plan, &found);
-        }
+    let found = excess(policy, history, &plan);
+    if advice == Advice::Remedies {
+        shrink(policy, history, &mut plan, &found);
     }
     let settled = settle(policy, history, plan);
     let mut owed = Owed { excess: found, ..Owed::default() };
@@ -57,8 +54,12 @@ fn open(debt: &mut Debt) {
     debt.settled = Settled::Open;
 }
 
-/// Replaces calls in excess by the ones that would have been enough.
+/// Replaces calls in excess by the ones that would have been enough. A draft of which nothing would be
+/// left stays as it is: the student has to say what it wants instead.
 fn shrink(policy: &Policy, history: &History, plan: &mut Plan, found: &[Excess]) {
+    if found.is_empty() || (plan.calls.len() == 1 && found.iter().all(|e| e.instead.is_empty())) {
+        return;
+    }
     let mut order: Vec<&Excess> = found.iter().collect();
     order.sort_by_key(|e| std::cmp::Reverse(e.call));
     let mut last = None;

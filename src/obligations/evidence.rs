@@ -2,7 +2,7 @@
 
 use super::frame::RuleFrame;
 use super::render::{resolution_of, spoken};
-use crate::policy::{Compare, Frame, Op, Rule, Slot, SlotIx, Val, When};
+use crate::policy::{Compare, Frame, Op, Rule, Slot, SlotIx, Val};
 use crate::state::{CallRef, Origin};
 
 /// `window_driver_position = 25 > 20 (read by get_vehicle_window_positions)`, one clause a field,
@@ -117,7 +117,7 @@ fn provenance(frame: &RuleFrame<'_>, slot: SlotIx) -> String {
     }
 }
 
-/// The latest call whose result the rule's condition rests on: a yes must follow it.
+/// The latest call whose result brought news that the rule's condition rests on: a yes must follow it.
 pub(super) fn since(frame: &RuleFrame<'_>, rule: &Rule) -> Option<CallRef> {
     rule.when
         .slots()
@@ -130,10 +130,7 @@ pub(super) fn since(frame: &RuleFrame<'_>, rule: &Rule) -> Option<CallRef> {
                 return None;
             }
             let (cell, when) = frame.cell(declared)?;
-            match (when, frame.world(when).get(cell).origin) {
-                (_, Origin::Observed(call) | Origin::Written(call)) => Some(call),
-                (When::Before | When::After, _) => None,
-            }
+            frame.world(when).get(cell).since
         })
         .max()
 }

@@ -17,6 +17,7 @@ mod frame;
 mod judge;
 mod missing;
 mod naming;
+mod narrow;
 mod plan;
 mod preferences;
 mod render;
@@ -29,4 +30,5 @@ pub use debts::{Breach, Conflict, ConsentDebt, Debt, Disclosure, Excess, Hint, O
 pub use engine::{owed, visit};
 pub use failure::on_failure;
 pub use naming::Said;
+pub use narrow::narrowed;
 pub use preferences::stored_preferences;

@@ -80,6 +80,18 @@ impl Tour {
         }
     }
 
+    /// Whether the payload of a result describes a leg between two stops.
+    pub fn joins(&self, payload: &Json, from: &str, to: &str) -> bool {
+        match payload {
+            Json::Array(items) => items.iter().any(|item| self.joins(item, from, to)),
+            Json::Object(map) => {
+                self.read(payload).is_some_and(|leg| leg.from == from && leg.to == to)
+                    || map.values().any(|value| self.joins(value, from, to))
+            }
+            _ => false,
+        }
+    }
+
     fn is(&self, item: &Json, leg: &str) -> bool {
         item.get(&self.id).and_then(Json::as_str) == Some(leg)
     }
@@ -105,5 +117,6 @@ mod tests {
         assert_eq!((own.from, own.to, others.len()), ("x", "y", 1));
         assert!(tour.find(&payload, "r3").unwrap().1.is_empty());
         assert_eq!(tour.find(&payload, "r4"), None);
+        assert!(tour.joins(&payload, "y", "z") && !tour.joins(&payload, "z", "y"));
     }
 }

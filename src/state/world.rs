@@ -36,6 +36,9 @@ pub struct Cell {
     /// The write of ours that gave it this value, as long as every later reading agrees: that its
     /// effect stands is what makes an earlier call bind a later draft (design §4).
     pub writer: Option<CallRef>,
+    /// The call since which the field is known to have this value: a later reading that agrees is no
+    /// news, and a yes that was given before it still holds.
+    pub since: Option<CallRef>,
     /// The value that was forgotten because the car changed by other hands, with its writer: a new
     /// reading that agrees shows that our effect still stands.
     forgotten: Option<(Value, CallRef)>,
@@ -55,7 +58,8 @@ impl World {
 
     /// One field. A position outside the model is unknown.
     pub fn get(&self, cell: CellIx) -> &Cell {
-        static NOTHING: Cell = Cell { value: Value::Unknown, origin: Origin::Never, writer: None, forgotten: None };
+        static NOTHING: Cell =
+            Cell { value: Value::Unknown, origin: Origin::Never, writer: None, since: None, forgotten: None };
         self.cells.get(usize::from(cell.0)).unwrap_or(&NOTHING)
     }
 
@@ -68,7 +72,12 @@ impl World {
                 Origin::Observed(_) => slot.forgotten.take().filter(|(was, _)| *was == value).map(|(_, call)| call),
                 _ => None,
             };
-            *slot = Cell { value, origin, writer, forgotten: None };
+            let since = match origin {
+                Origin::Observed(_) if slot.value == value && slot.since.is_some() => slot.since,
+                Origin::Observed(call) | Origin::Written(call) => Some(call),
+                _ => None,
+            };
+            *slot = Cell { value, origin, writer, since, forgotten: None };
         }
     }
 
@@ -85,5 +94,27 @@ impl World {
     /// All fields with their positions.
     pub fn cells(&self) -> impl Iterator<Item = (CellIx, &Cell)> {
         (0_u16..).map(CellIx).zip(&self.cells)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_that_agrees_brings_no_news_and_one_after_other_hands_does() {
+        let mut world = World::new(&EffectModel { cells: 1, ..EffectModel::default() });
+        let cell = CellIx(0);
+        let mut since = |value: i64, origin| {
+            world.set(cell, Value::Int(value), origin);
+            world.get(cell).since
+        };
+        assert_eq!(since(3, Origin::Observed(CallRef(1))), Some(CallRef(1)));
+        assert_eq!(since(3, Origin::Observed(CallRef(5))), Some(CallRef(1)));
+        assert_eq!(since(4, Origin::Observed(CallRef(6))), Some(CallRef(6)));
+        assert_eq!(since(4, Origin::Written(CallRef(7))), Some(CallRef(7)));
+        world.forget();
+        world.set(cell, Value::Int(4), Origin::Observed(CallRef(9)));
+        assert_eq!(world.get(cell).since, Some(CallRef(9)));
     }
 }

@@ -98,7 +98,7 @@ impl Step<'_> {
     /// Judges a draft.
     pub fn check(self, draft: &Draft) -> Checked {
         let start = Instant::now();
-        let (mut repaired, respelt) = repair(self.policy, draft);
+        let (mut repaired, respelt) = repair(self.policy, self.history, draft, self.advice);
         if !repaired.calls.is_empty() {
             repaired.reply = None; // `mixed-message` says so; it is never spoken
         }

@@ -69,9 +69,19 @@ fn front_defrost_owes_the_whole_chain_in_one_pass_with_the_stronger_fan() {
 #[test]
 fn airflow_that_already_includes_the_windshield_owes_no_change() {
     let positions = windows(0.into(), 0.into(), 0.into(), 0.into());
-    let Some(scene) = scene("defrost the front", positions, climate_with(3, "WINDSHIELD_FEET", true)) else { return };
+    let Some(scene) = scene("defrost all windows", positions, climate_with(3, "WINDSHIELD_FEET", true)) else { return };
     let judged = scene.drafts(&[("set_window_defrost", json!({"on": true, "defrost_window": "ALL"}))]);
     assert_eq!(judged.verdict(), "clear", "{}", judged.because());
+}
+
+#[test]
+fn a_collective_call_is_made_for_the_only_item_that_the_driver_named() {
+    for said in ["open the driver window halfway", "open the window halfway, driver only"] {
+        let Some(scene) = scene(said, windows(0.into(), 0.into(), 0.into(), 0.into()), climate()) else { return };
+        let judged = scene.drafts(&[("open_close_window", json!({"window": "ALL", "percentage": 50}))]);
+        assert_eq!(judged.verdict(), "amend", "{}", judged.because());
+        assert_eq!(judged.checked.owed.amended.calls[0].arguments["window"], "DRIVER", "{said}");
+    }
 }
 
 #[test]

@@ -1,25 +1,20 @@
 //! The recorded car: answers reads from its state and the recording, and lets writes change it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value as Json};
 
+use super::allowed::{Allowed, fields, masked};
 use super::course::{Course, same};
+use super::judge::Deed;
 use crate::model::{ToolCall, Value};
 use crate::policy::Policy;
 use crate::state::{AttrIx, AttrType, CellIx, Origin, World};
 use crate::tools::{Kind, Removed, Tool, ToolIx};
 use crate::vehicle::{Answer, Pending, Vehicle};
-
-/// What this car may become without harm: what the ground truth makes of it on the way.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Allowed {
-    cells: HashMap<u16, Vec<Value>>,
-    sent: HashSet<String>,
-}
 
 /// The car as far as it changes.
 #[derive(Debug)]
@@ -30,8 +25,13 @@ struct Inside {
     /// How often a call was made, so that a repeated one gets the next recorded result.
     asked: HashMap<String, usize>,
     wrong: u32,
-    /// How often the broken call was tried.
+    /// How often the student, not a rule, tried the broken call.
     tried: u32,
+    deeds: Vec<Deed>,
+    /// Fields that companions set in this turn.
+    companions: Vec<CellIx>,
+    message: u32,
+    agreed: bool,
 }
 
 /// A car that replays a recording.
@@ -47,8 +47,17 @@ pub(super) struct Car {
 impl Car {
     /// The car at the start of a course. A broken call fails however often it is tried.
     pub(super) fn new(policy: &Arc<Policy>, course: &Arc<Course>, removed: Removed, broken: Option<String>) -> Self {
-        let inside =
-            Inside { world: course.start.clone(), sent: Vec::new(), asked: HashMap::new(), wrong: 0, tried: 0 };
+        let inside = Inside {
+            world: course.start.clone(),
+            sent: Vec::new(),
+            asked: HashMap::new(),
+            wrong: 0,
+            tried: 0,
+            deeds: Vec::new(),
+            companions: Vec::new(),
+            message: 0,
+            agreed: false,
+        };
         Self {
             policy: policy.clone(),
             course: course.clone(),
@@ -63,10 +72,10 @@ impl Car {
     pub(super) fn along(policy: &Arc<Policy>, course: &Arc<Course>) -> (Self, Allowed) {
         let car = Self::new(policy, course, Removed::default(), None);
         let mut allowed = Allowed::default();
-        car.with(|inside| remember(&mut allowed, &inside.world));
+        car.with(|inside| allowed.remember(&inside.world));
         for call in course.turns.iter().flat_map(|t| &t.drafts).flat_map(|d| &d.calls) {
             car.perform(call);
-            car.with(|inside| remember(&mut allowed, &inside.world));
+            car.with(|inside| allowed.remember(&inside.world));
         }
         allowed.sent = car.with(|inside| inside.sent.iter().cloned().collect());
         (car, allowed)
@@ -80,12 +89,41 @@ impl Car {
 
     /// Writes that made the car what the ground truth never makes of it.
     pub(super) fn wrong(&self) -> u32 {
-        self.with(|inside| inside.wrong)
+        self.with(|inside| {
+            self.end_turn(inside);
+            inside.wrong
+        })
     }
 
-    /// Attempts of the broken call.
+    /// Companions are judged by what they leave behind, as the benchmark does: the policy may want one
+    /// level with a call and the driver another one with the next.
+    fn end_turn(&self, inside: &mut Inside) {
+        let left = std::mem::take(&mut inside.companions);
+        let wrong = left.into_iter().filter(|cell| !self.allows(*cell, &inside.world.get(*cell).value));
+        inside.wrong += u32::try_from(wrong.count()).unwrap_or(u32::MAX);
+    }
+
+    /// Attempts of the broken call by the student.
     pub(super) fn tried(&self) -> u32 {
         self.with(|inside| inside.tried)
+    }
+
+    /// The driver spoke; whether that was a plain yes.
+    pub(super) fn heard(&self, yes: bool) {
+        self.with(|inside| {
+            self.end_turn(inside);
+            inside.agreed = yes;
+        });
+    }
+
+    /// Calls from here on come with a later message.
+    pub(super) fn next_message(&self) {
+        self.with(|inside| inside.message += 1);
+    }
+
+    /// All that was asked of this car, and its fields at the end.
+    pub(super) fn record(&self) -> (Vec<Deed>, Map<String, Json>) {
+        self.with(|inside| (inside.deeds.clone(), fields(&self.policy, &inside.world)))
     }
 
     /// Whether this car and another are in the same state.
@@ -114,16 +152,27 @@ impl Car {
     }
 
     fn allows(&self, cell: CellIx, value: &Value) -> bool {
-        let Some(allowed) = &self.allowed else { return true };
-        allowed.cells.get(&cell.0).is_some_and(|values| values.iter().any(|v| same(v, value)))
+        self.allowed.as_ref().is_none_or(|allowed| allowed.has(cell, value))
     }
 
     fn with<T>(&self, look: impl FnOnce(&mut Inside) -> T) -> T {
         look(&mut self.inside.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Carries out a call.
+    /// Carries out a call and keeps it for the judge.
     pub(super) fn perform(&self, call: &ToolCall) -> Answer {
+        let before = self.with(|inside| fields(&self.policy, &inside.world));
+        let answer = self.carry_out(call);
+        let payload = if let Answer::Done(payload) = &answer { payload.as_ref().clone() } else { Json::Null };
+        let done = matches!(answer, Answer::Done(_));
+        self.with(|inside| {
+            let (message, agreed) = (inside.message, inside.agreed);
+            inside.deeds.push(Deed { call: call.clone(), message, done, payload, before, agreed });
+        });
+        answer
+    }
+
+    fn carry_out(&self, call: &ToolCall) -> Answer {
         if let Some(fault) = self.policy.inventory.check(call, &self.removed).first() {
             return Answer::Failed(fault.because.clone());
         }
@@ -136,7 +185,7 @@ impl Car {
         let key = call.key().as_str().to_owned();
         self.with(|inside| {
             if self.broken.as_ref() == Some(&key) {
-                inside.tried += 1;
+                inside.tried += u32::from(call.by.is_none());
                 return Answer::Failed("the device does not respond".to_owned());
             }
             if let Some(unknown) = call.arguments.values().find_map(|value| self.unknown(value)) {
@@ -184,8 +233,12 @@ impl Car {
             inside.world.observe_payload(model, ix, payload);
         }
         let changed = inside.world.cells().filter(|(ix, cell)| !same(&cell.value, &before.get(*ix).value));
-        let wrong = changed.into_iter().any(|(ix, cell)| !self.allows(ix, &cell.value));
-        inside.wrong += u32::from(wrong);
+        let wrong: Vec<CellIx> =
+            changed.into_iter().filter(|(ix, cell)| !self.allows(*ix, &cell.value)).map(|(ix, _)| ix).collect();
+        match call.by {
+            Some(_) => inside.companions.extend(wrong),
+            None => inside.wrong += u32::from(!wrong.is_empty()),
+        }
         Answer::Done(Arc::new(recorded.unwrap_or_else(|| Json::Object(call.arguments.clone()))))
     }
 
@@ -232,27 +285,6 @@ impl Car {
         match tool.kind {
             Kind::Planning => Answer::Done(Arc::new(Json::Object(Map::new()))),
             _ => Answer::Failed("the recording has no answer to this".to_owned()),
-        }
-    }
-}
-
-/// The members of a value that a mask of switches asks for.
-fn masked(stored: &Json, wanted: &Json) -> Json {
-    match (stored, wanted) {
-        (Json::Object(map), Json::Object(mask)) => mask
-            .iter()
-            .filter(|(_, on)| **on != Json::Bool(false))
-            .filter_map(|(name, on)| Some((name.clone(), masked(map.get(name)?, on))))
-            .collect(),
-        (whole, _) => whole.clone(),
-    }
-}
-
-fn remember(allowed: &mut Allowed, world: &World) {
-    for (ix, cell) in world.cells() {
-        let values = allowed.cells.entry(ix.0).or_default();
-        if !values.contains(&cell.value) {
-            values.push(cell.value.clone());
         }
     }
 }

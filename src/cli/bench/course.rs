@@ -137,6 +137,13 @@ fn course(policy: &Policy, replayed: Replayed, initial: &Json, end: &Json) -> Re
     })
 }
 
+/// A course from the messages of a conversation, with a car that starts and ends the same.
+#[cfg(test)]
+pub(super) fn recorded(policy: &Policy, messages: Json, car: &Json) -> Course {
+    let replayed = serde_json::json!({"id": "test", "task_id": "test", "variant": "gt_gathered", "messages": messages});
+    course(policy, serde_json::from_value(replayed).unwrap(), car, car).unwrap()
+}
+
 /// The car that a recorded state tells of.
 fn world(policy: &Policy, state: &Json) -> World {
     let mut world = World::new(&policy.model);

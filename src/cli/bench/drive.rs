@@ -6,16 +6,20 @@ use std::sync::atomic::Ordering;
 use serde::Serialize;
 use tokio::runtime::Handle;
 
-use super::car::{Allowed, Car};
+use super::allowed::Allowed;
+use super::car::Car;
 use super::course::Course;
 use super::fault::Planned;
+use super::judge::{self, Facts};
 use super::script::{Fallible, Shared};
-use crate::model::{Decision, Draft, Limits, Message, RequestedCall, Role, Tier};
-use crate::policy::{Advice, HardLimits, PhraseRole, Policy};
-use crate::state::{History, Outcome};
+use super::sentence::wish;
+use crate::model::{Decision, Draft, Message, RequestedCall, Resolution, Role, Tier};
+use crate::obligations::is_plain_yes;
+use crate::policy::{HardLimits, PhraseRole, Policy};
+use crate::state::{NowField, Outcome};
 use crate::student::Cancel;
 use crate::turn::{Config, Event, Heard, Models, Replies, Session};
-use crate::verify::{Binding, SessionId, Step};
+use crate::verify::SessionId;
 
 /// Most drafts a student without a harness makes in one turn.
 const DRAFTS: usize = 40;
@@ -29,8 +33,10 @@ pub(super) struct Outcomes {
     pub(super) right: bool,
     /// Writes that made the car what the ground truth never makes of it.
     pub(super) wrong_writes: u32,
-    /// Drafts that reached the car although the policy objects to them.
-    pub(super) policy_errors: u32,
+    /// Writes made without the yes that they need.
+    pub(super) unasked: u32,
+    /// Policies that the benchmark checks by code and that the run broke.
+    pub(super) policy_errors: Vec<&'static str>,
     /// Calls made.
     pub(super) calls: u32,
     /// Drafts asked for.
@@ -39,6 +45,8 @@ pub(super) struct Outcomes {
     pub(super) revisions: u32,
     /// Questions of the harness.
     pub(super) questions: u32,
+    /// Questions of the student, where an objection to what is right left it nothing else.
+    pub(super) asked: u32,
     /// Attempts of the call that fails.
     pub(super) tried: u32,
     /// Gates and reasons that objected, for the reader of a report.
@@ -59,13 +67,29 @@ impl Track {
         Car::new(&self.policy, &self.course, plan.removed.clone(), plan.broken.clone()).watch(self.allowed.clone())
     }
 
+    /// What the judge has to know of this course.
+    fn facts(&self) -> Facts {
+        let now = |field| self.course.history.now().get(field).to_json(Resolution::ONE);
+        let marked = self.policy.inventory.iter().filter(|t| t.needs_consent).map(|t| t.name.to_string());
+        Facts {
+            here: now(NowField::Location).as_str().unwrap_or_default().to_owned(),
+            month: now(NowField::Month).as_i64().unwrap_or_default(),
+            day: now(NowField::Day).as_i64().unwrap_or_default(),
+            needs_yes: marked.collect(),
+        }
+    }
+
     fn outcome(&self, car: &Car, shared: &Shared) -> Outcomes {
+        let (facts, (deeds, end)) = (self.facts(), car.record());
         Outcomes {
             right: self.truth.is_like(car),
             wrong_writes: car.wrong(),
+            unasked: judge::unasked(&facts, &deeds),
+            policy_errors: judge::errors(&facts, &deeds, &end),
             tried: car.tried(),
             drafts: shared.asked.load(Ordering::Relaxed),
             revisions: shared.revised.load(Ordering::Relaxed),
+            asked: shared.questions.load(Ordering::Relaxed),
             ..Outcomes::default()
         }
     }
@@ -81,6 +105,7 @@ impl Track {
         let mut models =
             Models { student: Box::new(Fallible::new(plan.script.clone(), shared.clone())), escalation: None };
         let (mut calls, mut questions, mut objections) = (0, 0, Vec::new());
+        let mut gathered = false;
         let yes =
             self.policy.phrases.first().and_then(|p| p.role(PhraseRole::Yes).first().cloned()).unwrap_or_default();
         let no = self.policy.phrases.first().and_then(|p| p.role(PhraseRole::No).first().cloned()).unwrap_or_default();
@@ -89,12 +114,24 @@ impl Track {
             let mut says = driver.clone();
             for _ in 0..=QUESTIONS {
                 let mut wanted = None;
+                car.heard(self.is_yes(&says));
+                car.next_message();
                 let mut listen = |event: Event| match event {
                     Event::Executed { .. } => calls += 1,
+                    Event::Drafted { .. } => car.next_message(),
                     Event::Question { bound, .. } => {
                         wanted = Some(bound.iter().all(|c| car.wants(&c.tool, &c.arguments)));
                     }
-                    Event::Judged { report } if report.verdict != Decision::Clear => {
+                    Event::Judged { report } => {
+                        // Reads that the harness makes come before what waits for them.
+                        let gathers = report.verdict == Decision::Gather;
+                        if gathers || std::mem::take(&mut gathered) {
+                            car.next_message();
+                        }
+                        gathered = gathers;
+                        if report.verdict == Decision::Clear {
+                            return;
+                        }
                         let hard = report.findings.iter().filter(|f| f.tier != Tier::Advisory);
                         objections
                             .extend(hard.map(|f| format!("{}: [{}] {}", report.verdict.as_str(), f.gate, f.because)));
@@ -102,13 +139,17 @@ impl Track {
                     _ => {}
                 };
                 session.turn(&mut models, runtime, &Heard::text(&says), &Cancel::default(), &mut listen);
-                let Some(wanted) = wanted else { break };
-                questions += 1;
-                says = if wanted { yes.clone() } else { no.clone() };
+                let told = shared.take_wish().map(|calls| wish(&self.policy, &self.course, &calls));
+                says = match (wanted, told) {
+                    (Some(wanted), _) => {
+                        questions += 1;
+                        if wanted { yes.clone() } else { no.clone() }
+                    }
+                    (None, Some(told)) => told,
+                    (None, None) => break,
+                };
             }
         }
-        // What was carried out was cleared on the spot: the policy errors of a guarded run are what
-        // nobody objected to and that is wrong all the same, which `wrong_writes` counts.
         Outcomes { calls, questions, objections, ..self.outcome(&car, &shared) }
     }
 
@@ -117,58 +158,33 @@ impl Track {
         let (car, shared) = (self.car(plan), Arc::new(Shared::default()));
         let mut student = Fallible::new(plan.script.clone(), shared.clone());
         let mut conversation = vec![said(Role::System, &self.course.system)];
-        let mut history = History::new(&self.policy.model);
-        history.set_removed(plan.removed.clone());
-        self.push(&mut history, &conversation);
-        let (mut calls, mut policy_errors) = (0, 0);
+        let mut calls = 0;
         for (at, (driver, _)) in plan.script.turns.iter().enumerate() {
             shared.turn.store(at, Ordering::Relaxed);
-            let mut news = vec![said(Role::User, driver)];
+            car.heard(self.is_yes(driver));
+            conversation.push(said(Role::User, driver));
             for _ in 0..DRAFTS {
-                self.push(&mut history, &news);
-                conversation.append(&mut news);
+                car.next_message();
                 let draft = student.next(&conversation, false);
-                policy_errors += u32::from(self.objects(&history, &draft));
-                news.push(self.message(&draft, calls));
-                for (call, asked) in
-                    draft.calls.iter().zip(news.first().map(|m| m.tool_calls.clone()).unwrap_or_default())
-                {
+                let message = self.message(&draft, calls);
+                let asked = message.tool_calls.clone();
+                conversation.push(message);
+                for (call, asked) in draft.calls.iter().zip(asked) {
                     calls += 1;
                     let outcome = Outcome::from(car.perform(call));
                     let text = self.policy.model.result.text(&outcome).unwrap_or_default();
-                    news.push(Message { tool_call_id: Some(asked.id), ..said(Role::Tool, &text) });
+                    conversation.push(Message { tool_call_id: Some(asked.id), ..said(Role::Tool, &text) });
                 }
                 if draft.calls.is_empty() {
                     break;
                 }
             }
-            self.push(&mut history, &news);
-            conversation.append(&mut news);
         }
-        Outcomes { calls, policy_errors, ..self.outcome(&car, &shared) }
+        Outcomes { calls, ..self.outcome(&car, &shared) }
     }
 
-    fn push(&self, history: &mut History, messages: &[Message]) {
-        for message in messages {
-            if let Err(error) = history.push(&self.policy.model, &self.policy.inventory, message, &Limits::default()) {
-                tracing::warn!(%error, "a message of a bare run was skipped");
-            }
-        }
-    }
-
-    fn objects(&self, history: &History, draft: &Draft) -> bool {
-        let limits = HardLimits::default();
-        let binding = Binding { session: SessionId::from("bare"), policy: self.policy.hash, epoch: 0 };
-        let step = Step {
-            policy: &self.policy,
-            limits: &limits,
-            history,
-            advice: Advice::Remedies,
-            binding,
-            critic: None,
-            valve: None,
-        };
-        step.check(draft).verdict.decision() != Decision::Clear
+    fn is_yes(&self, text: &str) -> bool {
+        is_plain_yes(&self.policy.read(text))
     }
 
     fn message(&self, draft: &Draft, before: u32) -> Message {

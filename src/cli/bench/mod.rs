@@ -1,12 +1,20 @@
 //! `obligato bench`: recorded ground truth, made fallible, against a car that replays the recording.
 
+mod allowed;
 mod car;
 mod course;
 mod drive;
 mod fault;
+mod identity;
+mod judge;
+mod place;
 mod script;
+mod sentence;
 mod tally;
+#[cfg(test)]
+mod tests;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -36,7 +44,7 @@ pub(super) struct Args {
     /// Ground truth as it was carried out
     #[arg(long)]
     replay: PathBuf,
-    /// Runs of each task and fault; the seed picks the place of the fault
+    /// Places of a fault in each task; each seed draws another one
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     seeds: u32,
     /// Only this fault
@@ -76,7 +84,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let faults: Vec<Fault> = args.fault.map_or_else(|| Fault::value_variants().to_vec(), |f| vec![f]);
     let bar = ProgressBar::new(u64::try_from(courses.len()).unwrap_or(u64::MAX));
     let mut pairs = Vec::new();
-    let mut astray = Vec::new();
+    let (mut astray, mut left) = (Vec::new(), BTreeMap::<Fault, Left>::new());
     for course in courses {
         let course = Arc::new(course);
         let (truth, allowed) = Car::along(&policy, &course);
@@ -84,7 +92,10 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             astray.push(course.id.clone());
         }
         let track = Track { policy: policy.clone(), course, truth, allowed };
-        faults.iter().for_each(|f| pairs.extend(pairs_of(&track, *f, args.seeds, runtime.handle())));
+        for fault in &faults {
+            let left = left.entry(*fault).or_default();
+            pairs.extend(pairs_of(&track, *fault, args.seeds, runtime.handle(), left));
+        }
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -92,37 +103,55 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         let text = serde_json::to_string(&pairs).unwrap_or_default();
         fs::write(out, text).map_err(|source| CliError::File { path: out.display().to_string(), source })?;
     }
-    tally::print(&mut io::stdout().lock(), &pairs, &astray).map_err(CliError::output)?;
+    tally::print(&mut io::stdout().lock(), &pairs, &astray, &left).map_err(CliError::output)?;
     Ok(Exit::Done)
+}
+
+/// What was not run, and why.
+#[derive(Debug, Default)]
+struct Left {
+    /// Courses whose ground truth does not end right under the harness.
+    astray: usize,
+    /// Courses without a place for the fault.
+    nowhere: usize,
+    /// Courses with fewer places than seeds.
+    few: usize,
 }
 
 /// All seeds of one fault on one course. Faults are put into the recording that makes every read,
 /// because a fault in one that skips reads would be two faults.
-fn pairs_of(track: &Track, fault: Fault, seeds: u32, runtime: &tokio::runtime::Handle) -> Vec<Pair> {
+fn pairs_of(track: &Track, fault: Fault, seeds: u32, runtime: &tokio::runtime::Handle, left: &mut Left) -> Vec<Pair> {
     let course = &track.course;
     if fault != Fault::None && course.variant != "gt_gathered" {
+        return Vec::new();
+    }
+    let wanted = usize::try_from(seeds).unwrap_or(usize::MAX);
+    let (sites, all) = fault::sites(&track.policy, course, fault, wanted);
+    if sites.is_empty() {
+        left.nowhere += 1;
         return Vec::new();
     }
     let plain = fault::Planned { script: fault::plain(&track.policy, course), ..fault::Planned::default() };
     let (truth, guarded) = (track.bare(&plain), track.guarded(&plain, runtime));
     // Where the harness objects to the ground truth itself, a fault on top of it tells nothing.
     if fault != Fault::None && !guarded.right {
+        left.astray += 1;
         return Vec::new();
     }
-    let sites = fault::sites(&track.policy, course, fault);
-    // Seeds walk through the places in order, so that more seeds reach more of them.
-    let runs = (0..seeds).zip(sites.iter().cycle());
-    runs.map(|(seed, plan)| Pair {
-        id: course.id.clone(),
-        task: course.task.clone(),
-        variant: course.variant.clone(),
-        fault,
-        seed,
-        truth_drafts: truth.drafts,
-        guarded_revisions: guarded.revisions,
-        truth_calls: truth.calls,
-        on: track.guarded(plan, runtime),
-        off: track.bare(plan),
-    })
-    .collect()
+    left.few += usize::from(fault != Fault::None && all < wanted);
+    (0..)
+        .zip(&sites)
+        .map(|(seed, plan)| Pair {
+            id: course.id.clone(),
+            task: course.task.clone(),
+            variant: course.variant.clone(),
+            fault,
+            seed,
+            truth_drafts: truth.drafts,
+            guarded_revisions: guarded.revisions,
+            truth_calls: truth.calls,
+            on: track.guarded(plan, runtime),
+            off: track.bare(plan),
+        })
+        .collect()
 }

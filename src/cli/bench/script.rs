@@ -1,11 +1,14 @@
 //! The fallible student: drafts the ground truth step by step, with one fault in it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::model::{Draft, Message, ToolCall};
 use crate::student::{Answer, Prompt, Student, StudentError, Usage};
+
+/// How the recordings ask for what the driver has not said.
+const ASK: &str = "I need one detail from you first: what exactly you want set. What would you like?";
 
 /// What the student does where the ground truth has one step.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,6 +36,17 @@ pub(super) struct Shared {
     pub(super) asked: AtomicU32,
     /// Of which after an objection: the extra model calls.
     pub(super) revised: AtomicU32,
+    /// Questions that the student asks because what is right was objected to.
+    pub(super) questions: AtomicU32,
+    /// The calls that the last such question is about.
+    wish: Mutex<Option<Vec<ToolCall>>>,
+}
+
+impl Shared {
+    /// What the student has just asked about.
+    pub(super) fn take_wish(&self) -> Option<Vec<ToolCall>> {
+        self.wish.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// The student.
@@ -45,11 +59,27 @@ pub(super) struct Fallible {
     passed: HashMap<String, usize>,
     /// Steps left out so far, and the step drafted last: what an objection brings back.
     owed: Vec<Draft>,
+    /// The step of the ground truth that was drafted last, as it is.
+    last: Option<Draft>,
+    /// The step that waits for the driver's word.
+    waiting: Option<Draft>,
+    /// Steps that the driver was asked about.
+    told: Vec<Draft>,
 }
 
 impl Fallible {
     pub(super) fn new(script: Script, shared: Arc<Shared>) -> Self {
-        Self { script, shared, turn: 0, step: 0, passed: HashMap::new(), owed: Vec::new() }
+        Self {
+            script,
+            shared,
+            turn: 0,
+            step: 0,
+            passed: HashMap::new(),
+            owed: Vec::new(),
+            last: None,
+            waiting: None,
+            told: Vec::new(),
+        }
     }
 
     /// The next draft. With an objection, what was left out or drafted wrongly is drafted rightly.
@@ -60,8 +90,26 @@ impl Fallible {
         if turn != self.turn {
             (self.turn, self.step) = (turn, 0);
         }
+        let last = self.last.take();
         if objected && !self.owed.is_empty() {
-            return merged(std::mem::take(&mut self.owed));
+            let right = merged(std::mem::take(&mut self.owed));
+            if right != Draft::default() {
+                self.last = Some(right.clone());
+                return right;
+            }
+        }
+        // What is right was objected to: only the driver's word can help.
+        if let Some(right) = last.filter(|d| objected && !self.told.contains(d))
+            && !right.calls.is_empty()
+        {
+            self.shared.questions.fetch_add(1, Ordering::Relaxed);
+            *self.shared.wish.lock().unwrap_or_else(PoisonError::into_inner) = Some(right.calls.clone());
+            self.told.push(right.clone());
+            self.waiting = Some(right);
+            return Draft::reply(ASK);
+        }
+        if let Some(right) = self.waiting.take() {
+            return right;
         }
         let steps = self.script.turns.get(turn).map(|(_, steps)| steps.clone()).unwrap_or_default();
         while let Some(step) = steps.get(self.step) {
@@ -80,6 +128,7 @@ impl Fallible {
                     due.push(step.right.clone());
                     // What an objection brings back holds the draft that is objected to as well.
                     if self.owed.is_empty() {
+                        self.last = Some(step.right.clone());
                         return step.right.clone();
                     }
                     self.owed = due;
@@ -121,5 +170,50 @@ impl Student for Fallible {
 
     fn name(&self) -> &str {
         "fallible"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::calls;
+    use serde_json::json;
+
+    fn hood(level: u32) -> Draft {
+        calls(&[("set_hood_speed", json!({"level": level}))])
+    }
+
+    /// A student with these steps in its only turn.
+    fn student(steps: &[(Draft, Option<Draft>)]) -> Fallible {
+        let steps = steps.iter().map(|(right, wrong)| Step { right: right.clone(), wrong: wrong.clone() }).collect();
+        let script = Script { turns: vec![("go on".to_owned(), steps)], bare: "Done.".to_owned() };
+        Fallible::new(script, Arc::new(Shared::default()))
+    }
+
+    #[test]
+    fn an_objection_brings_back_what_was_wrong_or_left_out() {
+        let mut student = student(&[(hood(1), Some(Draft::default())), (hood(2), Some(hood(9)))]);
+        assert_eq!(student.next(&[], false), hood(9));
+        let mended = student.next(&[], true);
+        assert_eq!(mended.calls.iter().map(|c| c.arguments["level"].clone()).collect::<Vec<_>>(), [json!(1), json!(2)]);
+        assert_eq!(student.next(&[], false), Draft::reply("Done."));
+    }
+
+    #[test]
+    fn an_objection_to_what_is_right_is_put_to_the_driver_once() {
+        let mut student = student(&[(hood(2), None)]);
+        assert_eq!(student.next(&[], false), hood(2));
+        assert_eq!(student.next(&[], true), Draft::reply(ASK));
+        assert_eq!(student.shared.take_wish(), Some(hood(2).calls));
+        assert_eq!(student.next(&[], false), hood(2), "with the driver's word");
+        assert_eq!(student.next(&[], true), Draft::reply("Done."), "and not again without it");
+        assert_eq!((student.shared.take_wish(), student.shared.revised.load(Ordering::Relaxed)), (None, 2));
+    }
+
+    #[test]
+    fn a_call_that_was_to_be_left_out_stays_out() {
+        let mut student = student(&[(Draft::default(), Some(hood(2)))]);
+        assert_eq!(student.next(&[], false), hood(2));
+        assert_eq!(student.next(&[], true), Draft::reply("Done."));
     }
 }
