@@ -1,7 +1,7 @@
 //! The cost of one check on a real conversation, and how it grows.
 //!
 //! Absolute times are the machine's; the ratios inside one run are what counts: the same check after
-//! 10 and after 1,000 messages, the engine alone against all gates.
+//! 10 and after 1,000 messages, among 30 and among 3,000 rules, the engine alone against all gates.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,10 +17,11 @@ use std::path::Path;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use obligato::compile::{SetSource, compile};
-use obligato::model::{Draft, Limits, Message, Role};
+use obligato::model::{Draft, Limits, Message, Role, RuleId};
 use obligato::obligations::owed;
-use obligato::policy::{Advice, HardLimits, Policy};
+use obligato::policy::{Advice, HardLimits, Policy, PolicyParts, Trigger};
 use obligato::state::History;
+use obligato::tools::ToolIx;
 use obligato::verify::{Binding, SessionId, Step};
 
 #[derive(serde::Deserialize)]
@@ -29,7 +30,7 @@ struct Recorded {
 }
 
 /// The policy and one recorded conversation that writes; none where the data is not here.
-fn load() -> Option<(Policy, Vec<Message>)> {
+fn load() -> Option<(PolicyParts, Vec<Message>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let data = root.join("../shared/carbench");
     let set = SetSource::read(
@@ -38,56 +39,80 @@ fn load() -> Option<(Policy, Vec<Message>)> {
         Some(&data.join("tools.json")),
     )
     .ok()?;
-    let policy = Policy::from_blob(&compile(&set).ok()?.parts.to_blob().ok()?).ok()?;
+    let parts = compile(&set).ok()?.parts;
     let file = std::fs::File::open(data.join("trajectories_car-bench-paper.jsonl.gz")).ok()?;
     let mut text = String::new();
     std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(file), &mut text).ok()?;
     let longest =
         text.lines().filter_map(|l| serde_json::from_str::<Recorded>(l).ok()).max_by_key(|r| r.messages.len())?;
-    Some((policy, longest.messages))
+    Some((parts, longest.messages))
 }
 
-/// The history before a conversation's last draft, the conversation told `times` over.
-fn history(policy: &Policy, messages: &[Message], times: usize) -> (History, Draft) {
+/// The history before a conversation's last draft that calls, as long as asked for: the conversation
+/// told over and over until then, or only its last messages.
+fn history(policy: &Policy, messages: &[Message], length: usize) -> (History, Draft) {
     let caps = Limits::default();
     let mut history = History::new(&policy.model);
     let last = messages.iter().rposition(|m| m.role == Role::Assistant && !m.tool_calls.is_empty()).unwrap_or(0);
-    for round in 0..times {
-        let until = if round + 1 == times { last } else { messages.len() };
-        for message in messages.iter().take(until) {
-            let _ = history.push(&policy.model, &policy.inventory, message, &caps);
-        }
+    let before = &messages[..last];
+    let whole = length / messages.len();
+    let told = std::iter::repeat_n(messages, whole).flatten();
+    let rest = &before[before.len().saturating_sub(length - whole * messages.len())..];
+    for message in messages.iter().take(1).chain(told).chain(rest) {
+        let _ = history.push(&policy.model, &policy.inventory, message, &caps);
     }
     let draft = messages.get(last).and_then(|m| Draft::from_message(m, &caps).ok()).unwrap_or_default();
     (history, draft)
 }
 
+/// The same policy with as many rules as asked for: copies of its own, about tools that the draft does
+/// not call, because a policy of 3,000 rules is one about more things, not one that says all of it of
+/// every call.
+fn grown(parts: &PolicyParts, rules: usize, draft: &Draft) -> Policy {
+    let mut parts = parts.clone();
+    let called = |tool: &str| draft.calls.iter().any(|c| c.tool.as_str() == tool);
+    let others: Vec<ToolIx> = parts
+        .inventory
+        .iter()
+        .zip((0..).map(ToolIx))
+        .filter(|(t, _)| !called(t.name.as_str()))
+        .map(|(_, ix)| ix)
+        .collect();
+    let own = parts.rules.clone();
+    for (at, tool) in (0..rules.saturating_sub(own.len())).zip(others.iter().cycle()) {
+        let mut rule = own[at % own.len()].clone();
+        rule.id = RuleId::from(format!("{}_{at}", rule.id).as_str());
+        rule.trigger = Trigger::Calls(vec![*tool]);
+        parts.rules.push(rule);
+    }
+    Policy::from_blob(&parts.to_blob().unwrap()).unwrap()
+}
+
+fn check(policy: &Policy, history: &History, draft: &Draft) {
+    let binding = Binding { session: SessionId::from("bench"), policy: policy.hash, epoch: 0 };
+    let limits = HardLimits::default();
+    let advice = Advice::Remedies;
+    black_box(Step { policy, limits: &limits, history, advice, binding, critic: None, valve: None }.check(draft));
+}
+
 fn verify(c: &mut Criterion) {
-    let Some((policy, messages)) = load() else {
+    let Some((parts, messages)) = load() else {
         println!("skipped: ../shared/carbench is not here");
         return;
     };
-    let limits = HardLimits::default();
-    for times in [1, 1000_usize.div_ceil(messages.len())] {
-        let (history, draft) = history(&policy, &messages, times);
-        c.bench_function(&format!("verify after {} messages", history.steps()), |b| {
-            b.iter(|| {
-                let binding = Binding { session: SessionId::from("bench"), policy: policy.hash, epoch: 0 };
-                let step = Step {
-                    policy: &policy,
-                    limits: &limits,
-                    history: &history,
-                    advice: Advice::Remedies,
-                    binding,
-                    critic: None,
-                    valve: None,
-                };
-                black_box(step.check(&draft));
-            });
-        });
-        c.bench_function(&format!("obligations after {} messages", history.steps()), |b| {
+    let policy = grown(&parts, 0, &Draft::default());
+    for length in [10, 1_000] {
+        let (history, draft) = history(&policy, &messages, length);
+        c.bench_function(&format!("verify after {length} messages"), |b| b.iter(|| check(&policy, &history, &draft)));
+        c.bench_function(&format!("obligations after {length} messages"), |b| {
             b.iter(|| black_box(owed(&policy, &history, &draft, Advice::Remedies)));
         });
+    }
+    for rules in [30, 3_000] {
+        let (_, draft) = history(&policy, &messages, 10);
+        let policy = grown(&parts, rules, &draft);
+        let (history, draft) = history(&policy, &messages, 10);
+        c.bench_function(&format!("verify among {rules} rules"), |b| b.iter(|| check(&policy, &history, &draft)));
     }
 }
 

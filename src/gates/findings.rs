@@ -42,8 +42,8 @@ impl Findings {
     }
 
     /// All findings, the overflow among them.
-    pub fn into_vec(self) -> Vec<Finding> {
-        let mut all: Vec<Finding> = self.list.into_iter().collect();
+    pub fn into_vec(mut self) -> Vec<Finding> {
+        let mut all: Vec<Finding> = self.list.drain(..).collect();
         if let Some(gate) = self.overflowed {
             let because = format!("more than {CAPACITY} findings stand against this draft; it is refused as a whole");
             all.insert(0, Finding::new(gate, Tier::Hard, because));

@@ -158,15 +158,15 @@ impl Known {
     }
 
     fn text(&mut self, view: &View<'_>, field: &str, text: &str) -> Result<(), Exhausted> {
-        if !text.contains(|c: char| c.is_ascii_digit()) {
-            return Ok(());
-        }
-        let words = Words::new(text);
-        view.spend(words.len())?;
-        for (_, word) in words.iter() {
-            // A number may stand inside a word of its own making, such as `0.5h` or `x2.5`.
-            let digits = word.trim_start_matches(|c: char| !c.is_ascii_digit());
-            number(digits).into_iter().for_each(|n| self.add(field, n));
+        // Results are long and numbers in them few: only pieces with a digit are split into words.
+        for piece in text.split_ascii_whitespace().filter(|p| p.bytes().any(|b| b.is_ascii_digit())) {
+            let words = Words::new(piece);
+            view.spend(words.len())?;
+            for (_, word) in words.iter() {
+                // A number may stand inside a word of its own making, such as `0.5h` or `x2.5`.
+                let digits = word.trim_start_matches(|c: char| !c.is_ascii_digit());
+                number(digits).into_iter().for_each(|n| self.add(field, n));
+            }
         }
         Ok(())
     }

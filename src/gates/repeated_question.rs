@@ -4,6 +4,7 @@ use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier, Words};
 use crate::obligations::is_plain_yes;
 use crate::policy::{PhraseRole, Reading};
+use crate::state::Utterance;
 
 gate! {
     /// A question that was answered is not asked again.
@@ -26,10 +27,10 @@ gate! {
 }
 
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
-    let (Some(reply), Some(driver)) = (view.reply(), view.driver()) else { return Ok(()) };
-    let Some(before) = view.history.spoken().last().filter(|_| view.this_turn().next().is_none()) else {
-        return Ok(());
-    };
+    let Some(reply) = view.reply().filter(|r| r.words().asks()) else { return Ok(()) };
+    let asked = |u: &&Utterance| u.words.asks() && view.this_turn().next().is_none();
+    let Some(before) = view.history.spoken().last().filter(asked) else { return Ok(()) };
+    let Some(driver) = view.driver() else { return Ok(()) };
     view.spend(reply.words().len() + before.words.len())?;
     let earlier = questions(&before.words);
     for (sentence, words) in questions(reply.words()) {

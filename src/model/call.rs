@@ -81,7 +81,12 @@ impl ToolCall {
 
     /// What makes two calls the same call.
     pub fn key(&self) -> CallKey {
-        CallKey(format!("{}({})", self.tool, canonical(&Json::Object(self.arguments.clone()))))
+        let mut text = String::with_capacity(96);
+        text.push_str(self.tool.as_str());
+        text.push('(');
+        write_members(&self.arguments, &mut text);
+        text.push(')');
+        CallKey(text)
     }
 }
 
@@ -130,24 +135,37 @@ fn write_canonical(json: &Json, out: &mut String) {
             }
             out.push(']');
         }
-        Json::Object(map) => {
-            let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort_unstable();
-            out.push('{');
-            for (i, key) in keys.into_iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                out.push_str(&Json::String(key.clone()).to_string());
-                out.push(':');
-                if let Some(value) = map.get(key) {
-                    write_canonical(value, out);
-                }
-            }
-            out.push('}');
-        }
-        plain => out.push_str(&plain.to_string()),
+        Json::Object(map) => write_members(map, out),
+        Json::String(text) => write_text(text, out),
+        Json::Bool(true) => out.push_str("true"),
+        Json::Bool(false) => out.push_str("false"),
+        Json::Null => out.push_str("null"),
     }
+}
+
+fn write_members(map: &Arguments, out: &mut String) {
+    let mut members: Vec<(&String, &Json)> = map.iter().collect();
+    members.sort_unstable_by_key(|(name, _)| *name);
+    out.push('{');
+    for (i, (name, value)) in members.into_iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        write_text(name, out);
+        out.push(':');
+        write_canonical(value, out);
+    }
+    out.push('}');
+}
+
+fn write_text(text: &str, out: &mut String) {
+    // Keys are made of every call that is looked at, and next to no text needs an escape.
+    if text.bytes().any(|b| b < b' ' || b == b'"' || b == b'\\') {
+        return out.push_str(&Json::from(text).to_string());
+    }
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
 }
 
 /// A number in the form that reports use: whole numbers as integers.

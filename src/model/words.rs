@@ -3,6 +3,8 @@
 //! This knows letters, digits and punctuation, of any script; it knows no language. What the words
 //! mean is the business of a policy's phrase tables.
 
+use std::sync::OnceLock;
+
 /// One word of a [`Words`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word {
@@ -26,7 +28,30 @@ pub struct Words {
     lower: String,
     words: Vec<Word>,
     questions: Vec<bool>,
+    found: Notes,
 }
+
+/// What a lexicon found in a text.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// Each phrase: its first word, the word after its last, its number in the lexicon.
+    pub phrases: Box<[(u32, u32, u32)]>,
+    /// The language of the text by its position in the lexicon, if one stands out.
+    pub language: Option<u8>,
+}
+
+/// A place beside the words for what was found in them: every check of a conversation reads the same
+/// texts, and finding phrases is most of the work. It is no part of the text.
+#[derive(Debug, Clone, Default)]
+struct Notes(OnceLock<(u64, Found)>);
+
+impl PartialEq for Notes {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Notes {}
 
 /// Longest text that is split, in bytes: the longest reply a draft may hold, four times over.
 const MAX_BYTES: usize = 64 * 1024;
@@ -84,6 +109,15 @@ impl Words {
     /// Whether any sentence is a question.
     pub fn asks(&self) -> bool {
         self.questions.contains(&true)
+    }
+
+    /// What the lexicon with this number found in the text; `find` looks where nobody has.
+    ///
+    /// The first lexicon that reads a text is remembered. Another one, after a change of policy, looks
+    /// anew each time until the text is forgotten.
+    pub fn found<R>(&self, lexicon: u64, find: impl Fn() -> Found, then: impl FnOnce(&Found) -> R) -> R {
+        let (by, found) = self.found.0.get_or_init(|| (lexicon, find()));
+        if *by == lexicon { then(found) } else { then(&find()) }
     }
 
     /// All words, each with a space before and after: for the search of one text in another,

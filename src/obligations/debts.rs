@@ -143,9 +143,9 @@ pub struct Owed {
     /// Whether calls were inserted, removed or replaced.
     pub changed: bool,
     /// The car after the amended draft.
-    pub after: World,
+    pub after: Arc<World>,
     /// The car before each call of the amended draft.
-    pub before: Vec<World>,
+    pub before: Vec<Arc<World>>,
     /// Companions.
     pub debts: Vec<Debt>,
     /// Reads.

@@ -15,18 +15,16 @@ pub(super) fn disclose(policy: &Policy, history: &History, reply: &str, counts: 
         if rule.kind != RuleKind::Disclosure || rule.shadow || rule.advise.is_some() {
             continue;
         }
-        if rule.said.iter().any(|words| says(&reply, words)) {
-            continue;
-        }
+        let told = || rule.said.iter().any(|words| says(&reply, words));
         match &rule.trigger {
-            Trigger::Reply => look(policy, history, counts, ix, rule, None, owed),
+            Trigger::Reply if !told() => look(policy, history, counts, ix, rule, None, owed),
+            Trigger::Reply => {}
             Trigger::Calls(tools) => {
                 let latest = tools
                     .iter()
                     .filter_map(|t| history.calls_of(*t).rev().find(|(_, p)| p.succeeded()))
                     .max_by_key(|(r, _)| *r);
-                if let Some((call, past)) = latest.filter(|(r, _)| !said_since(history, rule, r.0)) {
-                    let _ = call;
+                if let Some((_, past)) = latest.filter(|(r, _)| !told() && !said_since(history, rule, r.0)) {
                     look(policy, history, counts, ix, rule, Some(past), owed);
                 }
             }

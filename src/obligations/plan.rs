@@ -1,5 +1,7 @@
 //! A draft in the making: its calls with the remedies in their places, projected.
 
+use std::sync::Arc;
+
 use super::frame::Counts;
 use crate::model::{CallId, Draft, ToolCall};
 use crate::policy::{Policy, RuleIx};
@@ -50,7 +52,7 @@ impl Planned {
 pub(super) struct Plan {
     pub(super) calls: Vec<Planned>,
     /// The car before each call; one more entry for the end.
-    pub(super) worlds: Vec<World>,
+    pub(super) worlds: Vec<Arc<World>>,
     pub(super) counts: Counts,
 }
 
@@ -70,13 +72,14 @@ impl Plan {
 
     /// Projects all calls anew and counts them.
     pub(super) fn project(&mut self, policy: &Policy, history: &History) {
-        let mut world = history.world().clone();
+        // A call that writes nothing leaves the car as it was: the worlds around it are one.
+        let mut world = Arc::clone(history.world());
         self.worlds.clear();
         for (at, planned) in self.calls.iter().enumerate() {
-            self.worlds.push(world.clone());
+            self.worlds.push(Arc::clone(&world));
             if let Some(tool) = planned.tool.filter(|_| !planned.writes.is_empty()) {
                 let origin = Origin::Draft(u16::try_from(at).unwrap_or(u16::MAX));
-                world.apply(&policy.model, tool, &planned.call.arguments, history.side(), origin);
+                Arc::make_mut(&mut world).apply(&policy.model, tool, &planned.call.arguments, history.side(), origin);
             }
         }
         self.worlds.push(world);
@@ -94,12 +97,12 @@ impl Plan {
     }
 
     /// The car before a call.
-    pub(super) fn before(&self, at: usize) -> Option<&World> {
+    pub(super) fn before(&self, at: usize) -> Option<&Arc<World>> {
         self.worlds.get(at)
     }
 
     /// The car after all calls.
-    pub(super) fn after(&self) -> Option<&World> {
+    pub(super) fn after(&self) -> Option<&Arc<World>> {
         self.worlds.last()
     }
 

@@ -5,11 +5,12 @@
 //! their inflected forms (`windows`, `closing`), because a policy author writes the base form.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
 use super::{PhraseRole, Phrases, Reading};
-use crate::model::Words;
+use crate::model::{Found, Words};
 use crate::state::{AttrIx, EffectModel};
 use crate::tools::{Inventory, ToolIx};
 
@@ -59,6 +60,8 @@ enum Part {
 /// The index.
 #[derive(Debug, Clone, Default)]
 pub struct Lexicon {
+    /// Tells this index from every other of the process; 0 is the empty one.
+    number: u64,
     words: FxHashMap<Box<str>, u32>,
     stems: FxHashMap<Box<str>, u32>,
     /// Phrases by their first word or stem.
@@ -79,7 +82,10 @@ struct Known {
 impl Lexicon {
     /// Indexes the phrases of a policy.
     pub fn new(tables: &[Phrases], model: &EffectModel, inventory: &Inventory) -> Self {
-        let mut lexicon = Self { languages: tables.iter().map(|t| t.language.clone()).collect(), ..Self::default() };
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut lexicon =
+            Self { number, languages: tables.iter().map(|t| t.language.clone()).collect(), ..Self::default() };
         let mut merged: FxHashMap<(Box<[Part]>, u8), u32> = FxHashMap::default();
         for (table, language) in tables.iter().zip(0_u8..) {
             for (role, phrases) in &table.roles {
@@ -120,8 +126,13 @@ impl Lexicon {
 
     /// Reads a text.
     pub fn read(&self, words: Arc<Words>) -> Reading<'_> {
+        Arc::clone(&words).found(self.number, || self.find(&words), |found| Reading::new(self, words.clone(), found))
+    }
+
+    /// Every phrase of a text's own language that no longer one outdoes.
+    fn find(&self, words: &Words) -> Found {
         let known: Vec<Known> = words.iter().map(|(_, w)| self.known(w)).collect();
-        let mut hits = Vec::new();
+        let mut hits = Vec::with_capacity(known.len());
         // No phrase reaches from one sentence into the next.
         let mut end = 0;
         for (start, at) in known.iter().enumerate() {
@@ -134,11 +145,11 @@ impl Lexicon {
             for phrase in by_word.into_iter().chain(by_stem).flatten() {
                 let Some(parts) = self.phrases.get(*phrase as usize).map(|p| p.parts.as_ref()) else { continue };
                 if let Some(length) = known.get(start..end).and_then(|rest| matched(parts, rest)) {
-                    hits.push((start, start + length, *phrase));
+                    hits.extend(super::reading::Hit::new(self, start, start + length, *phrase));
                 }
             }
         }
-        Reading::new(self, words, hits)
+        super::reading::standing(hits, self.languages(), words)
     }
 
     /// The code of a language by its position.
@@ -276,16 +287,15 @@ fn stem(word: &str) -> &str {
 
 /// A word and what is left of it without its last letters: one for a short stem, up to three for a long one.
 fn shortened(word: &str) -> impl Iterator<Item = &str> {
-    let letters = word.chars().count();
-    let ends = word.char_indices().rev().map(|(at, _)| at).take(3);
-    std::iter::once((0, word))
-        .chain(ends.enumerate().map(move |(i, at)| (i + 1, word.get(..at).unwrap_or_default())))
-        .filter_map(move |(cut, short)| match letters.saturating_sub(cut) {
-            _ if cut == 0 => Some(short),
-            3 if cut == 1 => Some(short),
-            left if left >= 4 => Some(short),
-            _ => None,
-        })
+    // Most words are ASCII, where letters are bytes and need not be looked for.
+    let ascii = word.is_ascii();
+    let letters = if ascii { word.len() } else { word.chars().count() };
+    let deepest = if letters > 4 { (letters - 4).min(3) } else { usize::from(letters == 4) };
+    (0..=deepest).filter_map(move |cut| match cut {
+        0 => Some(word),
+        _ if ascii => word.get(..letters - cut),
+        _ => word.char_indices().rev().nth(cut - 1).and_then(|(at, _)| word.get(..at)),
+    })
 }
 
 /// How many words a phrase takes from the beginning of a text, if it is there.

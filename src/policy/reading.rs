@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::PhraseRole;
 use super::lexicon::{Lexicon, Meaning, NEUTRAL, Phrase};
-use crate::model::Words;
+use crate::model::{Found, Words};
 use crate::tools::ToolIx;
 
 /// A phrase found in a text.
@@ -15,9 +15,19 @@ pub struct Hit<'p> {
     /// The word after its last.
     pub end: usize,
     phrase: &'p Phrase,
+    at: u32,
 }
 
 impl<'p> Hit<'p> {
+    pub(super) fn new(lexicon: &'p Lexicon, start: usize, end: usize, at: u32) -> Option<Self> {
+        Some(Self { start, end, phrase: lexicon.phrase(at)?, at })
+    }
+
+    fn position(&self) -> (u32, u32, u32) {
+        let short = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        (short(self.start), short(self.end), self.at)
+    }
+
     /// Whether it has a role.
     pub fn is(&self, role: PhraseRole) -> bool {
         self.phrase.roles & role.bit() != 0
@@ -79,17 +89,9 @@ pub struct Reading<'p> {
 }
 
 impl<'p> Reading<'p> {
-    pub(super) fn new(lexicon: &'p Lexicon, words: Arc<Words>, found: Vec<(usize, usize, u32)>) -> Self {
-        let mut hits: Vec<Hit<'p>> = found
-            .into_iter()
-            .filter_map(|(start, end, at)| Some(Hit { start, end, phrase: lexicon.phrase(at)? }))
-            .collect();
-        let language = spoken(&hits, lexicon.languages());
-        keep_language(&mut hits, &words, language);
-        let outdone: Vec<bool> = hits.iter().enumerate().map(|(i, h)| is_outdone(&hits, i, h)).collect();
-        let mut outdone = outdone.into_iter();
-        hits.retain(|_| !outdone.next().unwrap_or(false));
-        Self { words, hits, language }
+    pub(super) fn new(lexicon: &'p Lexicon, words: Arc<Words>, found: &Found) -> Self {
+        let whole = |(start, end, at): &(u32, u32, u32)| Hit::new(lexicon, *start as usize, *end as usize, *at);
+        Self { words, hits: found.phrases.iter().filter_map(whole).collect(), language: found.language }
     }
 
     /// The words.
@@ -177,6 +179,15 @@ impl<'p> Reading<'p> {
         let digits = self.words.iter().enumerate().filter_map(|(at, (_, w))| Some((at, number(w)?)));
         digits.chain(self.hits.iter().filter_map(|h| Some((h.start, h.number()? as f64))))
     }
+}
+
+/// Of all phrases in a text, in the order of their first words, those of its own language that no
+/// longer one outdoes.
+pub(super) fn standing(mut hits: Vec<Hit<'_>>, languages: usize, words: &Words) -> Found {
+    let language = spoken(&hits, languages);
+    keep_language(&mut hits, words, language);
+    let last = |(i, h): (usize, &Hit<'_>)| (!is_outdone(&hits, i, h)).then(|| h.position());
+    Found { phrases: hits.iter().enumerate().filter_map(last).collect(), language }
 }
 
 /// The language that most phrases are of; none when two are level.

@@ -1,13 +1,13 @@
 //! The policy as the engine uses it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Derived, Lexicon, Phrases, Program, ProgramError, Reading, Rule, RuleIx, Tables, Trigger};
 use crate::model::{PolicyHash, Words};
-use crate::state::EffectModel;
+use crate::state::{EffectModel, History};
 use crate::tools::{Inventory, ToolIx};
 
 /// Whether rules act by themselves (design §4).
@@ -64,7 +64,7 @@ pub struct Policy {
     /// The prose, line by line.
     pub prose: Vec<String>,
     rules: Vec<Rule>,
-    by_tool: HashMap<ToolIx, Vec<RuleIx>>,
+    by_tool: FxHashMap<ToolIx, Vec<RuleIx>>,
     on_reply: Vec<RuleIx>,
 }
 
@@ -74,7 +74,7 @@ impl Policy {
     /// # Errors
     /// The rule and the [`ProgramError`] of the first program that cannot be run.
     pub fn new(parts: PolicyParts, hash: PolicyHash) -> Result<Self, (crate::model::RuleId, ProgramError)> {
-        let mut by_tool: HashMap<ToolIx, Vec<RuleIx>> = HashMap::new();
+        let mut by_tool: FxHashMap<ToolIx, Vec<RuleIx>> = FxHashMap::default();
         let mut on_reply = Vec::new();
         for (rule, ix) in parts.rules.iter().zip((0_u16..).map(RuleIx)) {
             let check = |p: &Program| p.check(&parts.tables).map_err(|e| (rule.id.clone(), e));
@@ -127,6 +127,13 @@ impl Policy {
     /// A text as this policy understands it.
     pub fn read(&self, text: &str) -> Reading<'_> {
         self.lexicon.read(Arc::new(Words::new(text)))
+    }
+
+    /// Reads what was said last to either side, so that no check of a draft has to.
+    pub fn attend(&self, history: &History) {
+        for said in history.driver().last().into_iter().chain(history.spoken().last()) {
+            let _ = self.lexicon.read(Arc::clone(&said.words));
+        }
     }
 
     /// The phrase table of a language, else the first one.

@@ -84,7 +84,7 @@ pub struct History {
     pub(super) spoken: Vec<Utterance>,
     pub(super) system: Arc<str>,
     pub(super) identifiers: Identifiers,
-    pub(super) world: World,
+    pub(super) world: Arc<World>,
     pub(super) now: Now,
     pub(super) removed: Removed,
     pub(super) side: Side,
@@ -104,7 +104,7 @@ impl History {
             spoken: Vec::new(),
             system: Arc::from(""),
             identifiers: Identifiers::default(),
-            world: World::new(model),
+            world: Arc::new(World::new(model)),
             now: Now::default(),
             removed: Removed::default(),
             side: model.driver_side,
@@ -140,8 +140,8 @@ impl History {
         self.side = side;
     }
 
-    /// The car as it is known now.
-    pub fn world(&self) -> &World {
+    /// The car as it is known now; shared with every draft that is judged on it.
+    pub fn world(&self) -> &Arc<World> {
         &self.world
     }
 
@@ -250,7 +250,7 @@ impl History {
 
     /// Forgets what was read of the car, because it changed by other hands (a switch was pressed).
     pub fn forget_car(&mut self) {
-        self.world.forget();
+        Arc::make_mut(&mut self.world).forget();
     }
 
     /// Withdraws every yes: the driver spoke again, the car was suspended or the policy changed.

@@ -171,13 +171,13 @@ impl History {
         match outcome {
             Outcome::Done(payload) => {
                 if writes {
-                    self.world.apply(model, tool, &arguments, self.side, Origin::Written(call));
+                    Arc::make_mut(&mut self.world).apply(model, tool, &arguments, self.side, Origin::Written(call));
                 }
-                self.world.observe(model, tool, &payload, call);
+                Arc::make_mut(&mut self.world).observe(model, tool, &payload, call);
                 self.identifiers.observe(&payload, Some(call), "");
             }
             Outcome::Failed(_) | Outcome::Unknown(_) if writes => {
-                self.world.lose(model, tool, &arguments, self.side, Origin::Lost(call));
+                Arc::make_mut(&mut self.world).lose(model, tool, &arguments, self.side, Origin::Lost(call));
             }
             Outcome::Failed(_) | Outcome::Unknown(_) | Outcome::Pending => {}
         }
@@ -185,6 +185,6 @@ impl History {
 
     /// Takes in a value that the vehicle reports by itself (a subscription), not through a call.
     pub fn reported(&mut self, cell: super::CellIx, value: Value) {
-        self.world.set(cell, value, Origin::Never);
+        Arc::make_mut(&mut self.world).set(cell, value, Origin::Never);
     }
 }

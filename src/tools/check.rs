@@ -160,8 +160,7 @@ impl Tool {
     /// Repairs that change only the spelling of an enumeration's member (`"driver"` for `DRIVER`):
     /// the meaning is certain, so no model needs to be asked again.
     pub fn repaired(&self, call: &ToolCall) -> Option<ToolCall> {
-        let mut repaired = call.clone();
-        let mut changed = false;
+        let mut repaired: Option<ToolCall> = None;
         for param in &self.params {
             let ParamType::Enum(members) = &param.kind else { continue };
             let Some(Json::String(word)) = call.arguments.get(&param.name) else { continue };
@@ -171,10 +170,10 @@ impl Tool {
             let plain = spelling(word);
             let mut candidates = members.iter().filter(|m| spelling(m) == plain);
             let (Some(member), None) = (candidates.next(), candidates.next()) else { continue };
-            repaired.arguments.insert(param.name.clone(), Json::String(member.clone()));
-            changed = true;
+            let better = repaired.get_or_insert_with(|| call.clone());
+            better.arguments.insert(param.name.clone(), Json::String(member.clone()));
         }
-        changed.then_some(repaired)
+        repaired
     }
 }
 

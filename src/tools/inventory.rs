@@ -1,8 +1,8 @@
 //! The inventory and what is known of each tool.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -161,7 +161,7 @@ impl Tool {
         self.kind == Kind::Write
     }
 
-    /// The compiled schema, built on first use: a blob of sixty tools loads without paying for the
+    /// The compiled schema, built on first use unless [`Inventory::warm`] came before: a blob of sixty tools loads without paying for the
     /// tools that a drive never calls. `None` when the text is no schema, which `compile` excludes.
     pub(super) fn validator(&self) -> Option<&jsonschema::Validator> {
         self.validator
@@ -243,7 +243,7 @@ fn type_of(property: &Json) -> Option<ParamType> {
 #[serde(from = "Vec<Tool>", into = "Vec<Tool>")]
 pub struct Inventory {
     tools: Vec<Tool>,
-    index: HashMap<ToolName, ToolIx>,
+    index: FxHashMap<ToolName, ToolIx>,
 }
 
 impl From<Vec<Tool>> for Inventory {
@@ -273,6 +273,13 @@ impl Inventory {
     /// The tool at that position.
     pub fn at(&self, ix: ToolIx) -> Option<&Tool> {
         self.tools.get(usize::from(ix.0))
+    }
+
+    /// Compiles every schema, so that no call has to wait for its own.
+    pub fn warm(&self) {
+        self.tools.iter().for_each(|tool| {
+            let _ = tool.validator();
+        });
     }
 
     /// All tools, in the order of the inventory.

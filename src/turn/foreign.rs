@@ -25,6 +25,7 @@ impl Session {
         }
         self.history.heard(&heard.text);
         self.history.end_step();
+        self.policy.attend(&self.history);
         self.conversation.push(message(Role::User, &heard.text));
         self.ledger.take_in(&self.policy, &heard.text);
         let holds = |p: &super::session::Pending| p.policy == self.policy.hash && p.epoch == self.epoch;
@@ -37,6 +38,7 @@ impl Session {
     pub fn spoken(&mut self, text: &str) {
         self.history.said(text);
         self.history.end_step();
+        self.policy.attend(&self.history);
         self.conversation.push(message(Role::Assistant, text));
     }
 

@@ -81,6 +81,7 @@ impl<'a> Run<'a> {
         if !text.is_empty() {
             self.session.history.said(&text);
             self.session.history.end_step();
+            self.session.policy.attend(&self.session.history);
             self.session.conversation.push(message(Role::Assistant, &text));
         }
         (self.events)(Event::Reply { text: text.clone() });

@@ -1,9 +1,11 @@
 //! From findings to a verdict: the first that applies wins (design §6).
 
+use std::collections::HashSet;
+
 use super::cleared::{Binding, Cleared};
 use super::question::question;
 use super::step::Verdict;
-use crate::model::{Draft, Finding, Tier, ToolCall};
+use crate::model::{CallKey, Draft, Finding, Tier, ToolCall};
 use crate::obligations::{Owed, Settled};
 use crate::policy::{Policy, RuleKind};
 use crate::state::History;
@@ -72,9 +74,10 @@ fn reads(policy: &Policy, history: &History, owed: &Owed, findings: &[Finding]) 
     }
     let own =
         owed.amended.calls.iter().filter(|c| policy.inventory.get(c.tool.as_str()).is_some_and(|t| !t.is_write()));
+    let mut seen: HashSet<CallKey> = HashSet::new();
     let mut reads: Vec<ToolCall> = Vec::new();
     for call in own.chain(demanded) {
-        if !reads.iter().any(|known| known.key() == call.key()) {
+        if seen.insert(call.key()) {
             let mut call = call.clone();
             if call.id.as_str().is_empty() {
                 call.id = format!("obligato_{}", history.calls().len() + reads.len()).as_str().into();

@@ -99,8 +99,8 @@ impl Step<'_> {
     pub fn check(self, draft: &Draft) -> Checked {
         let start = Instant::now();
         let (mut repaired, respelt) = repair(self.policy, self.history, draft, self.advice);
-        if !repaired.calls.is_empty() {
-            repaired.reply = None; // `mixed-message` says so; it is never spoken
+        if !repaired.calls.is_empty() && repaired.reply.is_some() {
+            repaired.to_mut().reply = None; // `mixed-message` says so; it is never spoken
         }
         let owed = owed(self.policy, self.history, &repaired, self.advice);
         let mut found = Findings::default();
