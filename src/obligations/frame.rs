@@ -53,8 +53,18 @@ impl<'a> RuleFrame<'a> {
     ) -> Self {
         let (call, writes) = trigger;
         let (before, after) = worlds;
-        let mut frame =
-            Self { policy, history, counts, call, writes, item: 0, before, after, legs: None, observed: heapless::Vec::new() };
+        let mut frame = Self {
+            policy,
+            history,
+            counts,
+            call,
+            writes,
+            item: 0,
+            before,
+            after,
+            legs: None,
+            observed: heapless::Vec::new(),
+        };
         for slot in rule.when.slots() {
             let observation = match policy.tables.slot(slot) {
                 Some(Slot::Observed { observation, .. }) => observation,

@@ -9,8 +9,8 @@ use serde_json::{Value as Json, json};
 use super::{Phrases, Policy, PolicyParts};
 use crate::model::{Arguments, Draft, Limits, Message, PolicyHash, RequestedCall, Resolution, Role, ToolCall};
 use crate::state::{
-    AttrIx, AttrType, Attribute, CellIx, EffectModel, Entity, EntityIx, History, ItemArgument, ItemRef, Leg, LegFact, LegFn,
-    Set, SetFrom, Stop, ToolEffect, Tour,
+    AttrIx, AttrType, Attribute, CellIx, EffectModel, Entity, EntityIx, History, ItemArgument, ItemRef, Leg, LegFact,
+    LegFn, Set, SetFrom, Stop, ToolEffect, Tour,
 };
 use crate::tools::{Inventory, Kind, Tool, import};
 

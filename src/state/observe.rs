@@ -125,7 +125,9 @@ impl super::ObservationField {
     /// The field's value in a payload.
     pub fn value(&self, payload: &Json) -> Value {
         match select(payload, &self.field) {
-            Some(Json::String(text)) if self.kind == AttrType::Int => self.number(text).map_or(Value::Unknown, Value::Int),
+            Some(Json::String(text)) if self.kind == AttrType::Int => {
+                self.number(text).map_or(Value::Unknown, Value::Int)
+            }
             Some(json) => Value::from_json(json, self.resolution),
             None => Value::Unknown,
         }

@@ -64,7 +64,10 @@ fn every_rule_is_tested(set: &SetSource) {
     }
     let trials = trials::try_all(&parts, &policy, &tests);
     for failure in &trials.failures {
-        println!("{}: `{}` {:?} {:?}", failure.test.place, failure.test.name, failure.mismatches, failure.report.findings);
+        println!(
+            "{}: `{}` {:?} {:?}",
+            failure.test.place, failure.test.name, failure.mismatches, failure.report.findings
+        );
     }
     trials.weak.iter().for_each(|weak| println!("{weak}"));
     assert!(trials.good(), "policy tests of {} fail, or do not need their rules", policy.id);

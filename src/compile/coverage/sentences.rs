@@ -93,7 +93,8 @@ impl Block {
         let mut text = String::new();
         let mut line = 0;
         let mut nested = Nesting::default();
-        for (number, part) in &self.lines {
+        for (at, (number, part)) in self.lines.iter().enumerate() {
+            let below = self.lines.get(at + 1).and_then(|(_, text)| text.chars().next());
             let mut chars = part.chars().peekable();
             if !text.is_empty() {
                 text.push(' ');
@@ -108,7 +109,7 @@ impl Block {
                 text.push(c);
                 nested.see(c);
                 let closes = matches!(c, '.' | '!' | '?' | '"' | '”' | '“' | ')') && !nested.open();
-                let next = chars.clone().find(|c| !c.is_whitespace());
+                let next = chars.clone().find(|c| !c.is_whitespace()).or(below);
                 let apart = chars.peek().is_none_or(|c| c.is_whitespace());
                 let begins = next.is_none_or(|c| !c.is_lowercase() && !matches!(c, '(' | ',' | ';'));
                 if closes && apart && begins && ends(&text) {
@@ -204,11 +205,15 @@ mod tests {
 
     #[test]
     fn a_line_without_a_mark_continues_the_one_above() {
-        assert_eq!(cut("- First: always follow,\n    e.g. like this.\n  And that.\n\nNext"), [
-            (1, "First: always follow, e.g. like this.".to_owned()),
-            (3, "And that.".to_owned()),
-            (5, "Next".to_owned()),
-        ]);
+        assert_eq!(texts("- First (of all).\n    e.g. like this."), ["First (of all). e.g. like this."]);
+        assert_eq!(
+            cut("- First: always follow,\n    e.g. like this.\n  And that.\n\nNext"),
+            [
+                (1, "First: always follow, e.g. like this.".to_owned()),
+                (3, "And that.".to_owned()),
+                (5, "Next".to_owned()),
+            ]
+        );
     }
 
     #[test]

@@ -36,13 +36,19 @@ fn rules_and_entries_account_for_every_sentence() {
     assert_eq!(standings, [Standing::Executable, Standing::Gate, Standing::Advisory]);
     assert_eq!(accounts[0].rules, ["shut"]);
     assert_eq!(accounts[1].why.as_deref(), Some("for how long"));
-    assert_eq!((accounts[2].rules.as_slice(), accounts[2].why.as_deref()), (&["kind".to_owned()][..], Some("a matter of tone")));
+    assert_eq!(
+        (accounts[2].rules.as_slice(), accounts[2].why.as_deref()),
+        (&["kind".to_owned()][..], Some("a matter of tone"))
+    );
 }
 
 #[test]
 fn a_sentence_of_which_nothing_is_said_is_an_error_with_its_line() {
     let told = accounts(&[FIRST, THIRD].concat()).unwrap_err();
-    assert!(told.starts_with("greenhouse/policy.md:2: nothing accounts for `They stay shut.`; cite the line"), "{told}");
+    assert!(
+        told.starts_with("greenhouse/policy.md:2: nothing accounts for `They stay shut.`; cite the line"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -73,9 +79,15 @@ fn rules_and_gates_must_exist_and_belong_to_one_sentence() {
     for (entries, says) in [
         ([&FIRST.replace("shut", "shot"), SECOND, THIRD].concat(), "there is no rule `shot`; did you mean `shut`?"),
         ([FIRST, &SECOND.replace("no-op", "no-up"), THIRD].concat(), "there is no gate `no-up`; did you mean `no-op`?"),
-        ([&FIRST.replace("rules = [\"shut\"]", "description = \"x\""), SECOND, THIRD].concat(), "rule `shut` cites line 2, where 2 sentences begin"),
+        (
+            [&FIRST.replace("rules = [\"shut\"]", "description = \"x\""), SECOND, THIRD].concat(),
+            "rule `shut` cites line 2, where 2 sentences begin",
+        ),
         ([FIRST, SECOND].concat(), "rule `kind` only advises the critic"),
-        ([FIRST, SECOND, THIRD, "[[sentence]]\nline = 2\nbegins = \"T\"\n"].concat(), "neither `rules` nor `gates` nor a reason"),
+        (
+            [FIRST, SECOND, THIRD, "[[sentence]]\nline = 2\nbegins = \"T\"\n"].concat(),
+            "neither `rules` nor `gates` nor a reason",
+        ),
         ([FIRST, SECOND, &THIRD.replace("a matter of tone", " ")].concat(), "is empty; write it out"),
         ([FIRST, SECOND, THIRD, "[[sentance]]"].concat(), "unknown field `sentance`"),
     ] {
@@ -88,5 +100,8 @@ fn rules_and_gates_must_exist_and_belong_to_one_sentence() {
         rules[0].source = "policy.md:1".into();
         account_for(&SourceFile::new("p.md", "# X\n"), &SourceFile::new("c.toml", ""), &rules).unwrap_err().to_string()
     };
-    assert_eq!(cited_nowhere, "p.md:1: rule `shut` cites line 1, where no sentence begins; cite the line of its sentence");
+    assert_eq!(
+        cited_nowhere,
+        "p.md:1: rule `shut` cites line 1, where no sentence begins; cite the line of its sentence"
+    );
 }

@@ -120,7 +120,10 @@ mod tests {
         let legs = "legs: { open: Long, others: Long, dear: Bool, lacks_short: Bool }";
         assert!(compiled.schema.contains(legs), "{}", compiled.schema);
         let tour = compiled.parts.model.tour.unwrap();
-        assert_eq!((tour.told, tour.facts[0].function.clone()), (vec!["via".to_owned()], LegFn::Any { field: "dear".into() }));
+        assert_eq!(
+            (tour.told, tour.facts[0].function.clone()),
+            (vec!["via".to_owned()], LegFn::Any { field: "dear".into() })
+        );
         let errors = vehicle_errors(&vehicle(&format!("{TOUR}\n{}", facts.replace("dear =", "open =")), ""));
         assert!(errors.contains("`open`"), "{errors}");
     }
