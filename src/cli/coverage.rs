@@ -174,3 +174,39 @@ fn list<'a>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn args(folder: &str, json: bool) -> Args {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        Args { folder, policy: None, tools: None, replay: Vec::new(), json }
+    }
+
+    #[test]
+    fn a_set_that_is_accounted_for_is_done_and_one_that_is_not_is_wrong_input() {
+        assert_eq!(run(&args("policies/cabin", true)).unwrap(), Exit::Done);
+        assert_eq!(run(&args("tests/policies/kitchen", true)).unwrap(), Exit::Input);
+    }
+
+    #[test]
+    fn the_table_shows_rule_gate_reason_and_firings_beside_the_sentence() {
+        let Ok((Ok(policy), accounts)) = accounts(&args("policies/cabin", false)) else {
+            panic!("the cabin is accounted for")
+        };
+        let firings = Firings { rules: [("ac-needs-fan".to_owned(), [2, 3])].into(), ..Firings::default() };
+        let table = Table { policy: &policy, accounts: &accounts, firings: Some(&firings) };
+        let mut out = Vec::new();
+        table.print(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let rule = "the fan runs at level 1 at least.\n                  rule ac-needs-fan: 2 passing, 3 failing\n";
+        assert!(text.contains(rule), "{text}");
+        assert!(text.contains("gate mixed-message: 0 passing, 0 failing"), "{text}");
+        let json = table.json();
+        let sentences = json["sentences"].as_array().unwrap();
+        assert!(sentences.iter().all(|s| s["why"].is_string() || s["standing"] != "description"));
+        assert_eq!(sentences.len() as u64, json["counts"].as_object().unwrap().values().filter_map(Json::as_u64).sum());
+    }
+}

@@ -57,7 +57,8 @@ pub(super) struct Plan {
 /// What rules read of the legs that the reply describes.
 fn described(policy: &Policy, history: &History, draft: &Draft) -> LegFacts {
     let reply = draft.reply.as_deref().filter(|_| draft.calls.is_empty());
-    let Some((reply, tour)) = reply.zip(policy.model.tour.as_ref()) else { return LegFacts::default() };
+    let tour = policy.model.tour.as_ref().filter(|tour| !tour.told.is_empty());
+    let Some((reply, tour)) = reply.zip(tour) else { return LegFacts::default() };
     let turn = history.turn();
     let made = history.calls().iter().rev().take_while(|past| past.turn == turn);
     let edits = made.filter(|past| past.succeeded()).filter_map(|past| {

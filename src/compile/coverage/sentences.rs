@@ -83,7 +83,8 @@ fn labels(text: &str) -> (Vec<String>, &str) {
         labels.push(label.to_owned());
         rest = after.trim_start();
     }
-    (labels, rest)
+    // `24:00 is late` begins with a time.
+    if rest.starts_with(|c: char| c.is_ascii_digit()) { (Vec::new(), text) } else { (labels, rest) }
 }
 
 impl Block {
@@ -221,6 +222,7 @@ mod tests {
         let found = sentences(&SourceFile::new("policy.md", "- 008:009:In rain: ask. Else go.\n- 24:00 is late."));
         assert_eq!(found[0].labels, ["008", "009"]);
         assert_eq!((found[0].text.as_str(), found[1].labels.len()), ("In rain: ask.", 2));
+        assert_eq!((found[2].text.as_str(), found[2].labels.len()), ("24:00 is late.", 0));
     }
 
     #[test]
