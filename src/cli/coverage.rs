@@ -207,6 +207,9 @@ mod tests {
         let json = table.json();
         let sentences = json["sentences"].as_array().unwrap();
         assert!(sentences.iter().all(|s| s["why"].is_string() || s["standing"] != "description"));
-        assert_eq!(sentences.len() as u64, json["counts"].as_object().unwrap().values().filter_map(Json::as_u64).sum());
+        assert_eq!(
+            sentences.len() as u64,
+            json["counts"].as_object().unwrap().values().filter_map(Json::as_u64).sum::<u64>()
+        );
     }
 }
