@@ -9,6 +9,8 @@ mod chat;
 mod client;
 #[cfg(feature = "compile")]
 mod compile;
+#[cfg(feature = "compile")]
+mod coverage;
 mod explain;
 mod load;
 mod page;
@@ -35,6 +37,8 @@ pub struct Cli {
 enum Command {
     #[cfg(feature = "compile")]
     Compile(compile::Args),
+    #[cfg(feature = "compile")]
+    Coverage(coverage::Args),
     #[cfg(feature = "compile")]
     Test(test::Args),
     Verify(verify::Args),
@@ -71,6 +75,8 @@ pub fn main() -> ExitCode {
     let outcome = match cli.command {
         #[cfg(feature = "compile")]
         Command::Compile(args) => compile::run(&args),
+        #[cfg(feature = "compile")]
+        Command::Coverage(args) => coverage::run(&args),
         #[cfg(feature = "compile")]
         Command::Test(args) => test::run(&args),
         Command::Verify(args) => verify::run(&args),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Place;
+use super::coverage::CoverageFault;
 use super::rules::RuleFault;
 use super::trials::TestFault;
 use super::vehicle::VehicleFault;
@@ -80,6 +81,14 @@ pub enum CompileError {
         /// What is wrong.
         fault: TestFault,
     },
+    /// The sentences of the prose are not accounted for.
+    #[error("{place}: {fault}")]
+    Coverage {
+        /// The line, of the prose or of the entry.
+        place: Place,
+        /// What is wrong.
+        fault: CoverageFault,
+    },
     /// The result does not fit into a blob.
     #[error("{place}: {source}")]
     Blob {
@@ -102,6 +111,7 @@ impl CompileError {
             | Self::Cedar { place, .. }
             | Self::Rule { place, .. }
             | Self::Test { place, .. }
+            | Self::Coverage { place, .. }
             | Self::Blob { place, .. } => Some(place),
         }
     }

@@ -5,7 +5,10 @@ use crate::state::{AttrIx, AttrType, Attribute, EffectModel, EntityIx};
 use crate::tools::{Inventory, Kind, Tool, ToolIx};
 
 /// Members of `context` that every set has.
-pub(super) const CONTEXT: [&str; 7] = ["input", "before", "car", "draft", "session", "now", "reply"];
+pub(super) const CONTEXT: [&str; 10] =
+    ["input", "before", "car", "draft", "session", "now", "reply", "legs", "told", "untold"];
+/// Members of `context.legs` that every set with a tour has.
+pub(super) const LEGS: [&str; 2] = ["open", "others"];
 /// Groups that follow from kinds, roles and markers.
 pub(super) const GROUPS: [&str; 4] = ["write", "read", "outward", "needs_consent"];
 /// The action of a spoken reply.

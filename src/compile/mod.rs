@@ -11,6 +11,7 @@
 //! Nothing is guessed: a name that does not exist, a field that no result has, an operator that the
 //! engine lacks is an error with file and line. One run reports everything that is wrong.
 
+pub mod coverage;
 mod error;
 mod ground;
 mod names;

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::ground::{GROUPS, Ground, REPLY, is_identifier};
+use super::ground::{GROUPS, Ground, LEGS, REPLY, is_identifier};
 use crate::state::{AttrType, Attribute, EntityIx, NowField};
 use crate::tools::{Param, ParamType, Tool, ToolIx};
 
@@ -92,6 +92,16 @@ fn shared_context(ground: &Ground) -> String {
         let fields: Vec<String> =
             observation.fields.iter().map(|f| format!("{}: {}", f.name, cedar_type(&f.kind))).collect();
         members.push(format!("{}: {{ {} }}", observation.name, fields.join(", ")));
+    }
+    if !ground.model.listings.is_empty() {
+        let counts: Vec<String> = ground.model.listings.iter().map(|l| format!("{}: Long", l.name)).collect();
+        let counts = counts.join(", ");
+        members.push(format!("told: {{ {counts} }}, untold: {{ {counts} }}"));
+    }
+    if let Some(tour) = &ground.model.tour {
+        let counts = LEGS.into_iter().map(|name| format!("{name}: Long"));
+        let facts = tour.facts.iter().map(|fact| format!("{}: Bool", fact.name));
+        members.push(format!("legs: {{ {} }}", counts.chain(facts).collect::<Vec<_>>().join(", ")));
     }
     for derived in &ground.derived {
         let kind = cedar_type(&Ground::derived_type(derived));

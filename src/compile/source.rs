@@ -41,7 +41,11 @@ impl SourceFile {
         Self { path: path.into(), text, starts }
     }
 
-    fn read(path: &Path) -> Result<Self, CompileError> {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`CompileError::Read`] with its name.
+    pub fn read(path: &Path) -> Result<Self, CompileError> {
         let shown = path.display().to_string();
         match std::fs::read_to_string(path) {
             Ok(text) => Ok(Self::new(&shown, text)),

@@ -132,57 +132,14 @@ pub(super) fn offered<'a>(view: &View<'a>, tour: &Tour, id: &str) -> Result<Opti
     Ok(None)
 }
 
-/// Whether the driver's latest words pick a leg among its alternatives: by a text that only some of
-/// them carry (`fastest`, a road's name), or by what a switch says that differs (`toll`).
+/// Whether the driver's latest words pick a leg among its alternatives.
 pub(super) fn is_picked(view: &View<'_>, offered: &Offered<'_>) -> Result<bool, Exhausted> {
-    let own = marks(offered.leg.said);
-    let others: Vec<Vec<Mark>> = offered.others.iter().map(|o| marks(o.said)).collect();
-    let telling: Vec<&Mark> = own
-        .iter()
-        .chain(others.iter().flatten())
-        .filter(|mark| !own.contains(mark) || others.iter().any(|o| !o.contains(mark)))
-        .collect();
     for said in view.history.driver().iter().rev().take(SAID) {
         view.spend(said.words.len())?;
-        let spaced = said.words.spaced();
-        if telling.iter().any(|mark| spaced.contains(&mark.text)) {
-            return Ok(true);
-        }
     }
-    Ok(false)
+    let others: Vec<&Json> = offered.others.iter().map(|o| o.said).collect();
+    Ok(crate::state::is_picked(view.history, offered.leg.said, &others))
 }
 
-/// Messages of the driver that may pick a leg.
+/// Messages of the driver that are looked through for a pick.
 const SAID: usize = 6;
-
-/// What tells a leg from others, in words.
-#[derive(Debug, PartialEq)]
-struct Mark {
-    /// Words between spaces; a switch's name without the space behind, so that its plural counts.
-    text: String,
-    /// What the switch says; true for a text.
-    on: bool,
-}
-
-/// Texts of a leg, each part of a list by itself, and the names of its switches.
-fn marks(said: &Json) -> Vec<Mark> {
-    let mut found = Vec::new();
-    let Json::Object(members) = said else { return found };
-    for (name, value) in members {
-        match value {
-            Json::String(text) => found.extend(text.split(',').map(spoken)),
-            Json::Array(items) => found.extend(items.iter().filter_map(Json::as_str).map(spoken)),
-            Json::Bool(on) => {
-                let last = name.rsplit('_').next().unwrap_or(name).to_lowercase();
-                found.push(Mark { text: format!(" {last}"), on: *on });
-            }
-            _ => {}
-        }
-    }
-    found.retain(|mark| mark.text.len() > 3);
-    found
-}
-
-fn spoken(text: &str) -> Mark {
-    Mark { text: crate::model::Words::new(text).spaced(), on: true }
-}

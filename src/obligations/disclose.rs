@@ -24,12 +24,20 @@ pub(super) fn disclose(policy: &Policy, history: &History, reply: &str, counts: 
                     .iter()
                     .filter_map(|t| history.calls_of(*t).rev().find(|(_, p)| p.succeeded()))
                     .max_by_key(|(r, _)| *r);
-                if let Some((_, past)) = latest.filter(|(r, _)| !told() && !said_since(history, rule, r.0)) {
+                if let Some((_, past)) =
+                    latest.filter(|(r, p)| is_due(policy, history, p) && !told() && !said_since(history, rule, r.0))
+                {
                     look(policy, history, counts, ix, rule, Some(past), owed);
                 }
             }
         }
     }
+}
+
+/// Whether what a call makes necessary to say still is: a change stays one until the driver knows of it,
+/// a figure that was read matters in the turn that asked for it.
+fn is_due(policy: &Policy, history: &History, past: &PastCall) -> bool {
+    past.turn == history.turn() || past.tool.and_then(|t| policy.inventory.at(t)).is_none_or(|t| t.is_write())
 }
 
 /// Whether the driver was already told: by some reply after the call, or by the one right before it,

@@ -2,7 +2,7 @@
 
 use super::frame::RuleFrame;
 use super::render::{resolution_of, spoken};
-use crate::policy::{Compare, Frame, Op, Rule, Slot, SlotIx, Val};
+use crate::policy::{Compare, Frame, LegFeature, Op, Rule, Slot, SlotIx, Val, When};
 use crate::state::{CallRef, Origin};
 
 /// `window_driver_position = 25 > 20 (read by get_vehicle_window_positions)`, one clause a field,
@@ -32,6 +32,17 @@ fn name(frame: &RuleFrame<'_>, slot: SlotIx) -> Option<String> {
         Slot::Observed { observation, field } => {
             let observation = frame.policy.model.observations.get(usize::from(*observation))?;
             Some(format!("{} {}", observation.name, observation.fields.get(usize::from(*field))?.name))
+        }
+        Slot::Legs(feature) => match feature {
+            LegFeature::Open => None,
+            LegFeature::Others => Some("other legs".to_owned()),
+            LegFeature::Declared(at) => {
+                let facts = frame.policy.model.tour.as_ref().map(|tour| &tour.facts);
+                Some(facts?.get(usize::from(*at))?.name.replace('_', " "))
+            }
+        },
+        Slot::Listed { listing, told: false } => {
+            Some(format!("{} left out", frame.policy.model.listings.get(usize::from(*listing))?.name))
         }
         Slot::Derived { derived, .. } => Some(frame.policy.derived.get(usize::from(*derived))?.name.clone()),
         _ => None,

@@ -3,8 +3,8 @@
 use serde_json::Value as Json;
 
 use crate::model::{Resolution, ToolCall};
-use crate::policy::{DraftFeature, Frame, Policy, ReplyFeature, Rule, Slot, SlotIx, Val, When};
-use crate::state::{AttrIx, AttrType, CallRef, CellIx, History, World, select};
+use crate::policy::{DraftFeature, Frame, LegFeature, Policy, ReplyFeature, Rule, Slot, SlotIx, Val, When};
+use crate::state::{AttrIx, AttrType, CallRef, CellIx, History, LegFacts, Told, World, select};
 
 /// Observations that one rule may read: four are enough for every set we know, and a fifth is
 /// simply unknown, which denies.
@@ -17,6 +17,10 @@ pub(super) struct Counts {
     pub(super) writes: i64,
     pub(super) groups: Vec<i64>,
     pub(super) question: bool,
+    /// What rules read of the legs that the reply describes.
+    pub(super) described: LegFacts,
+    /// How the reply stands to each list that searches returned.
+    pub(super) listed: Vec<Told>,
 }
 
 /// One evaluation.
@@ -31,6 +35,8 @@ pub(super) struct RuleFrame<'a> {
     pub(super) item: u16,
     pub(super) before: &'a World,
     pub(super) after: &'a World,
+    /// What rules read of the legs that the call sets.
+    legs: Option<LegFacts>,
     observed: heapless::Vec<(u16, CallRef, &'a Json), OBSERVATIONS>,
 }
 
@@ -47,10 +53,27 @@ impl<'a> RuleFrame<'a> {
     ) -> Self {
         let (call, writes) = trigger;
         let (before, after) = worlds;
-        let mut frame =
-            Self { policy, history, counts, call, writes, item: 0, before, after, observed: heapless::Vec::new() };
+        let mut frame = Self {
+            policy,
+            history,
+            counts,
+            call,
+            writes,
+            item: 0,
+            before,
+            after,
+            legs: None,
+            observed: heapless::Vec::new(),
+        };
         for slot in rule.when.slots() {
-            let Some(Slot::Observed { observation, .. }) = policy.tables.slot(slot) else { continue };
+            let observation = match policy.tables.slot(slot) {
+                Some(Slot::Observed { observation, .. }) => observation,
+                Some(Slot::Legs(_)) => {
+                    frame.set_legs();
+                    continue;
+                }
+                _ => continue,
+            };
             if frame.observed.iter().any(|(o, ..)| o == observation) {
                 continue;
             }
@@ -69,6 +92,29 @@ impl<'a> RuleFrame<'a> {
             }
         }
         frame
+    }
+
+    /// Looks up the legs that the call sets, once.
+    fn set_legs(&mut self) {
+        let Some(call) = self.call.filter(|_| self.legs.is_none()) else { return };
+        let effect = self.policy.inventory.position(call.tool.as_str()).and_then(|t| self.policy.model.tool(t));
+        let tour = self.policy.model.tour.as_ref().zip(effect);
+        let facts = tour.map(|(tour, e)| LegFacts::of_call(tour, &e.tour, self.history, &call.arguments));
+        self.legs = Some(facts.unwrap_or_default());
+    }
+
+    fn legs(&self, feature: LegFeature) -> Val<'static> {
+        let facts = self.legs.as_ref().unwrap_or(&self.counts.described);
+        match feature {
+            LegFeature::Open => Val::Int(facts.open),
+            LegFeature::Others => Val::Int(facts.others),
+            LegFeature::Declared(at) => match facts.facts.get(usize::from(at)) {
+                Some(Some(fact)) => Val::Bool(*fact),
+                Some(None) => Val::Unknown,
+                // No leg is at hand.
+                None => Val::Bool(false),
+            },
+        }
     }
 
     /// The call whose result answers an observation.
@@ -150,6 +196,11 @@ impl Frame for RuleFrame<'_> {
                 None => Val::Error,
             },
             Slot::Reply(ReplyFeature::Question) => Val::Bool(self.counts.question),
+            Slot::Listed { listing, told } => {
+                let counts = self.counts.listed.get(usize::from(*listing)).copied().unwrap_or_default();
+                Val::Int(if *told { counts.told } else { counts.untold })
+            }
+            Slot::Legs(feature) => self.legs(*feature),
             // A plain JSON context belongs to foreign sets, which have their own frame.
             Slot::Context(_) => Val::Error,
         }
@@ -168,6 +219,7 @@ impl RuleFrame<'_> {
         match select(payload, &field.field).map(|json| json_value(json, field.resolution)) {
             None | Some(Val::Absent) => Val::Unknown,
             Some(Val::Word(word)) if crate::model::is_unknown_word(word) => Val::Unknown,
+            Some(Val::Word(text)) if field.kind == AttrType::Int => field.number(text).map_or(Val::Unknown, Val::Int),
             Some(value) => value,
         }
     }

@@ -23,6 +23,8 @@ mod preferences;
 mod render;
 mod reply;
 mod requested;
+#[cfg(test)]
+mod said_tests;
 mod settle;
 
 pub use consent::{Consent, consent, granted, is_plain_yes};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::frame::Counts;
 use crate::model::{CallId, Draft, ToolCall};
 use crate::policy::{Policy, RuleIx};
-use crate::state::{CellIx, History, Origin, World};
+use crate::state::{CellIx, History, LegFacts, Origin, World};
 use crate::tools::ToolIx;
 
 /// Who wants a call.
@@ -56,6 +56,20 @@ pub(super) struct Plan {
     pub(super) counts: Counts,
 }
 
+/// What rules read of the legs that the reply describes.
+fn described(policy: &Policy, history: &History, draft: &Draft) -> LegFacts {
+    let reply = draft.reply.as_deref().filter(|_| draft.calls.is_empty());
+    let tour = policy.model.tour.as_ref().filter(|tour| !tour.told.is_empty());
+    let Some((reply, tour)) = reply.zip(tour) else { return LegFacts::default() };
+    let turn = history.turn();
+    let made = history.calls().iter().rev().take_while(|past| past.turn == turn);
+    let edits = made.filter(|past| past.succeeded()).filter_map(|past| {
+        let edit = &policy.model.tool(past.tool?)?.tour;
+        (!edit.legs.is_empty()).then_some((edit, &past.call.arguments))
+    });
+    LegFacts::of_reply(tour, &edits.collect::<Vec<_>>(), history, reply)
+}
+
 impl Plan {
     pub(super) fn new(policy: &Policy, history: &History, draft: &Draft) -> Self {
         let calls = draft
@@ -65,7 +79,12 @@ impl Plan {
             .map(|(at, call)| Planned::new(policy, history, call.clone(), From::Student(at)))
             .collect();
         let question = draft.reply.as_deref().is_some_and(|text| text.trim_end().ends_with('?'));
-        let mut plan = Self { calls, worlds: Vec::new(), counts: Counts { question, ..Counts::default() } };
+        let described = described(policy, history, draft);
+        let reply = draft.reply.as_deref().filter(|_| draft.calls.is_empty());
+        let listings = reply.iter().flat_map(|_| &policy.model.listings);
+        let listed = listings.map(|listing| listing.told(history, reply.unwrap_or_default())).collect();
+        let counts = Counts { question, described, listed, ..Counts::default() };
+        let mut plan = Self { calls, worlds: Vec::new(), counts };
         plan.project(policy, history);
         plan
     }

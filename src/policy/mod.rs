@@ -24,7 +24,9 @@ pub use eval::{Frame, Truth, Val, evaluate};
 pub use lexicon::{Lexicon, Meaning};
 pub use limits::{Broken, HardLimit, HardLimitError, HardLimits};
 pub use phrases::{PhraseError, PhraseRole, Phrases};
-pub use program::{Compare, DraftFeature, Op, Program, ProgramError, ReplyFeature, Slot, SlotIx, Tables, When};
+pub use program::{
+    Compare, DraftFeature, LegFeature, Op, Program, ProgramError, ReplyFeature, Slot, SlotIx, Tables, When,
+};
 pub use reading::{Hit, Reading, number};
 pub use rule::{Rule, RuleIx, RuleKind, Trigger};
 pub use set::{Advice, Policy, PolicyParts};

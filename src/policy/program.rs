@@ -41,6 +41,17 @@ pub enum ReplyFeature {
     Question,
 }
 
+/// A feature of the legs that the call sets or the reply describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum LegFeature {
+    /// Number of choices that the driver left open.
+    Open,
+    /// Number of legs of these choices that are not at hand.
+    Others,
+    /// One that `vehicle.toml` declares, by its position.
+    Declared(u16),
+}
+
 /// Where a program loads a value from. Every slot has exactly one deterministic provider.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Slot {
@@ -93,6 +104,15 @@ pub enum Slot {
     },
     /// A feature of the reply.
     Reply(ReplyFeature),
+    /// Number of entries of a list that the reply names, or leaves out where it names others.
+    Listed {
+        /// The list.
+        listing: u16,
+        /// Whether the named ones are counted.
+        told: bool,
+    },
+    /// A feature of the legs at hand.
+    Legs(LegFeature),
     /// A member of a plain JSON context, for foreign Cedar sets.
     Context(String),
 }

@@ -9,8 +9,8 @@ use serde_json::{Value as Json, json};
 use super::{Phrases, Policy, PolicyParts};
 use crate::model::{Arguments, Draft, Limits, Message, PolicyHash, RequestedCall, Resolution, Role, ToolCall};
 use crate::state::{
-    AttrIx, AttrType, Attribute, CellIx, EffectModel, Entity, EntityIx, History, ItemArgument, ItemRef, Leg, Set,
-    SetFrom, Stop, ToolEffect, Tour,
+    AttrIx, AttrType, Attribute, CellIx, EffectModel, Entity, EntityIx, History, ItemArgument, ItemRef, Leg, LegFact,
+    LegFn, Set, SetFrom, Stop, ToolEffect, Tour,
 };
 use crate::tools::{Inventory, Kind, Tool, import};
 
@@ -120,7 +120,20 @@ fn model(inventory: &Inventory) -> EffectModel {
     model.result.success = Some(("status".into(), "OK".into()));
     model.result.payload = Some("result".into());
     model.result.errors = vec!["Error:".into()];
-    model.tour = Some(Tour { stops: AttrIx(4), id: "path_id".into(), from: "from_id".into(), to: "to_id".into() });
+    model.tour = Some(Tour {
+        stops: AttrIx(4),
+        id: "path_id".into(),
+        from: "from_id".into(),
+        to: "to_id".into(),
+        told: vec!["street".into()],
+        facts: vec![
+            LegFact { name: "dear".into(), function: LegFn::Any { field: "dear".into() } },
+            LegFact {
+                name: "lacks_fastest".into(),
+                function: LegFn::Lacks { field: "alias".into(), word: "fastest".into() },
+            },
+        ],
+    });
     let habits = inventory.get("get_habits").unwrap().topics();
     let habit = |topic: &str| habits.iter().find(|t| t.name() == topic).cloned();
     let leg = |argument: &str, from, to| Leg { argument: argument.into(), from, to };

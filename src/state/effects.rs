@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CellIx, NowField, Tour, TourEdit};
+use super::{CellIx, Listing, NowField, Tour, TourEdit};
 use crate::model::{Resolution, Value};
 use crate::tools::{ToolIx, Topic};
 
@@ -253,6 +253,8 @@ pub struct ObservationField {
     pub kind: AttrType,
     /// Steps per unit.
     pub resolution: Resolution,
+    /// Unit that a result writes behind the number, as in `323.0km`; may be empty.
+    pub unit: String,
 }
 
 /// An observation that rules read by name: `context.weather.condition`.
@@ -304,6 +306,8 @@ pub struct EffectModel {
     pub tools: Vec<ToolEffect>,
     /// Observations by name.
     pub observations: Vec<Observation>,
+    /// Lists that searches return.
+    pub listings: Vec<Listing>,
     /// Named groups of tools.
     pub groups: Vec<(String, Vec<ToolIx>)>,
     /// Wrapping of results.

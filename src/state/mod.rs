@@ -10,6 +10,8 @@ mod effects;
 mod history;
 mod identifiers;
 mod ingest;
+mod legs;
+mod listing;
 mod now;
 mod observe;
 mod tour;
@@ -24,6 +26,8 @@ pub use effects::{
 pub use history::{CallRef, History, Outcome, PastCall, Utterance};
 pub use identifiers::{Identifiers, Seen};
 pub use ingest::IngestError;
+pub use legs::{LegFact, LegFacts, LegFn, is_picked};
+pub use listing::{Listing, Told};
 pub use now::{Now, NowField};
 pub use observe::select;
 pub use tour::{Leg, OfferedLeg, Stop, Tour, TourEdit};

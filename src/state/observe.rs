@@ -124,7 +124,20 @@ pub fn select<'a>(json: &'a Json, path: &str) -> Option<&'a Json> {
 impl super::ObservationField {
     /// The field's value in a payload.
     pub fn value(&self, payload: &Json) -> Value {
-        select(payload, &self.field).map_or(Value::Unknown, |json| Value::from_json(json, self.resolution))
+        match select(payload, &self.field) {
+            Some(Json::String(text)) if self.kind == AttrType::Int => {
+                self.number(text).map_or(Value::Unknown, Value::Int)
+            }
+            Some(json) => Value::from_json(json, self.resolution),
+            None => Value::Unknown,
+        }
+    }
+
+    /// The number in a text that writes its unit behind it: `323.0km`, `37 min`.
+    pub fn number(&self, text: &str) -> Option<i64> {
+        let number = text.trim();
+        let number = number.strip_suffix(self.unit.as_str()).unwrap_or(number).trim_end();
+        self.resolution.scale(&number.parse().ok()?)
     }
 }
 
@@ -145,6 +158,27 @@ mod tests {
             ResultShape { success, payload: None, errors: Vec::new() },
             ResultShape { success: None, payload: None, errors: vec!["Error:".to_owned()] },
         ]
+    }
+
+    #[test]
+    fn a_number_is_read_with_its_unit_behind_it() {
+        let field = |unit: &str, resolution| crate::state::ObservationField {
+            name: "range".into(),
+            field: "range".into(),
+            kind: AttrType::Int,
+            resolution: crate::model::Resolution::per_unit(resolution),
+            unit: unit.into(),
+        };
+        for (unit, steps, text, expected) in [
+            ("km", 1, json!("323.0km"), Value::Int(323)),
+            ("km", 10, json!("323.4 km"), Value::Int(3234)),
+            ("", 1, json!("12"), Value::Int(12)),
+            ("km", 1, json!(7), Value::Int(7)),
+            ("km", 1, json!("unknown"), Value::Unknown),
+            ("km", 1, json!("3 mi"), Value::Unknown),
+        ] {
+            assert_eq!(field(unit, steps).value(&json!({"range": text})), expected, "{text}");
+        }
     }
 
     #[test]

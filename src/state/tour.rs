@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::AttrIx;
+use super::{AttrIx, LegFact};
 
 /// How the model knows the tour, and how results describe legs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +16,10 @@ pub struct Tour {
     pub from: String,
     /// The member that names the stop where it ends.
     pub to: String,
+    /// The members that show that a reply describes it.
+    pub told: Vec<String>,
+    /// What rules read of the legs at hand.
+    pub facts: Vec<LegFact>,
 }
 
 /// What a write does to the tour.
@@ -92,6 +96,29 @@ impl Tour {
         }
     }
 
+    /// The legs of every list in a payload, those between the same two stops together.
+    pub fn choices<'a>(&self, payload: &'a Json, found: &mut Vec<Vec<OfferedLeg<'a>>>) {
+        match payload {
+            Json::Array(items) => {
+                let before = found.len();
+                for item in items {
+                    let Some(leg) = self.read(item).filter(|_| item.get(&self.id).is_some()) else {
+                        self.choices(item, found);
+                        continue;
+                    };
+                    let ends = |l: &OfferedLeg<'_>| (l.from, l.to) == (leg.from, leg.to);
+                    let group = found.iter_mut().skip(before).find(|group| group.first().is_some_and(ends));
+                    match group {
+                        Some(group) => group.push(leg),
+                        None => found.push(vec![leg]),
+                    }
+                }
+            }
+            Json::Object(map) => map.values().for_each(|value| self.choices(value, found)),
+            _ => {}
+        }
+    }
+
     fn is(&self, item: &Json, leg: &str) -> bool {
         item.get(&self.id).and_then(Json::as_str) == Some(leg)
     }
@@ -109,7 +136,8 @@ mod tests {
 
     #[test]
     fn alternatives_share_both_ends() {
-        let tour = Tour { stops: AttrIx(0), id: "id".into(), from: "a".into(), to: "b".into() };
+        let (told, facts) = (Vec::new(), Vec::new());
+        let tour = Tour { stops: AttrIx(0), id: "id".into(), from: "a".into(), to: "b".into(), told, facts };
         let payload = json!({"legs": [
             {"id": "r1", "a": "x", "b": "y"}, {"id": "r2", "a": "x", "b": "y"}, {"id": "r3", "a": "y", "b": "z"},
         ]});
@@ -118,5 +146,8 @@ mod tests {
         assert!(tour.find(&payload, "r3").unwrap().1.is_empty());
         assert_eq!(tour.find(&payload, "r4"), None);
         assert!(tour.joins(&payload, "y", "z") && !tour.joins(&payload, "z", "y"));
+        let mut choices = Vec::new();
+        tour.choices(&payload, &mut choices);
+        assert_eq!(choices.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
     }
 }

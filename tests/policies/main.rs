@@ -10,6 +10,7 @@
 )]
 #![cfg(feature = "compile")]
 
+mod coverage;
 mod differential;
 mod kitchen;
 mod world;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use obligato::policy::{Derived, DerivedFn, DraftFeature, Frame, PolicyParts, Slot, SlotIx, Val, When};
+use obligato::policy::{Derived, DerivedFn, DraftFeature, Frame, LegFeature, PolicyParts, Slot, SlotIx, Val, When};
 use obligato::state::{AttrIx, AttrType, EntityIx, GroupIx, Literal, NowField};
 use obligato::tools::{Kind, Param, ParamType, ToolIx};
 use serde_json::{Map, Value as Json, json};
@@ -169,6 +169,10 @@ pub(crate) struct Request<'a> {
     called: Vec<ToolIx>,
     last_error: bool,
     question: bool,
+    open: i64,
+    others: i64,
+    legs: Vec<bool>,
+    listed: Vec<(i64, i64)>,
     now: HashMap<NowField, Json>,
 }
 
@@ -228,6 +232,10 @@ impl<'a> Request<'a> {
             called: some(random, None),
             last_error: random.one_in(2),
             question: random.one_in(2),
+            open: random.below(4) as i64,
+            others: random.below(4) as i64,
+            listed: parts.model.listings.iter().map(|_| (random.below(3) as i64, random.below(3) as i64)).collect(),
+            legs: parts.model.tour.iter().flat_map(|t| &t.facts).map(|_| random.one_in(2)).collect(),
             now: NowField::ALL
                 .into_iter()
                 .map(|f| match f {
@@ -280,6 +288,18 @@ impl<'a> Request<'a> {
         context.insert("session".into(), session);
         let now: Map<String, Json> = self.now.iter().map(|(f, v)| (f.name().into(), v.clone())).collect();
         context.insert("now".into(), now.into());
+        if !model.listings.is_empty() {
+            let each = |pick: fn(&(i64, i64)) -> i64| -> Map<String, Json> {
+                model.listings.iter().zip(&self.listed).map(|(l, n)| (l.name.clone(), pick(n).into())).collect()
+            };
+            context.insert("told".into(), each(|n| n.0).into());
+            context.insert("untold".into(), each(|n| n.1).into());
+        }
+        if let Some(tour) = &model.tour {
+            let facts = tour.facts.iter().zip(&self.legs).map(|(fact, is)| (fact.name.clone(), Json::from(*is)));
+            let counts = [("open".to_owned(), self.open.into()), ("others".to_owned(), self.others.into())];
+            context.insert("legs".into(), counts.into_iter().chain(facts).collect::<Map<_, _>>().into());
+        }
         for (observation, o) in model.observations.iter().zip(0_u16..) {
             let field = |(f, ix): (&obligato::state::ObservationField, u16)| {
                 (f.name.clone(), self.observed[&(o, ix)].to_json())
@@ -328,6 +348,11 @@ impl Frame for Request<'_> {
             Slot::Observed { observation, field } => self.observed[&(*observation, *field)].val(),
             Slot::Derived { derived, when } => val(&self.derived[&(*derived, *when)]),
             Slot::Reply(_) => Val::Bool(self.question),
+            Slot::Listed { listing, told: true } => Val::Int(self.listed[usize::from(*listing)].0),
+            Slot::Listed { listing, told: false } => Val::Int(self.listed[usize::from(*listing)].1),
+            Slot::Legs(LegFeature::Open) => Val::Int(self.open),
+            Slot::Legs(LegFeature::Others) => Val::Int(self.others),
+            Slot::Legs(LegFeature::Declared(at)) => Val::Bool(self.legs[usize::from(*at)]),
             Slot::Context(_) => panic!("only foreign sets read the context by name"),
         }
     }

@@ -1,5 +1,7 @@
 //! `obligato replay`: every assistant message of recorded conversations, verified as a draft.
 
+#[cfg(feature = "compile")]
+mod firings;
 mod html;
 mod judge;
 mod projection;
@@ -14,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::verify::Apply;
 use super::{CliError, Exit, load};
 use crate::model::Message;
+#[cfg(feature = "compile")]
+pub(super) use firings::{Firings, firings};
 use judge::Judged;
 use summary::Summary;
 

@@ -2,10 +2,10 @@
 
 use super::fault::RuleFault;
 use super::scope::Scope;
-use crate::compile::ground::Ground;
+use crate::compile::ground::{Ground, LEGS};
 use crate::compile::names::Near;
 use crate::model::Resolution;
-use crate::policy::{Derived, DerivedFn, DraftFeature, ReplyFeature, Slot, Trigger, When};
+use crate::policy::{Derived, DerivedFn, DraftFeature, LegFeature, ReplyFeature, Slot, Trigger, When};
 use crate::state::{AttrType, EntityIx, GroupIx, NowField};
 use crate::tools::ParamType;
 
@@ -58,6 +58,15 @@ pub(crate) fn read(ground: &Ground, scope: &Scope, root: Root, path: &[&str]) ->
         (Root::Context, ["reply", "question"]) if scope.trigger == Trigger::Reply => {
             Ok(Reading { slot: Slot::Reply(ReplyFeature::Question), kind: Kind::Bool })
         }
+        (Root::Context, [which @ ("told" | "untold"), name]) => {
+            let listings = &ground.model.listings;
+            let Some((_, listing)) = listings.iter().zip(0_u16..).find(|(l, _)| l.name == *name) else {
+                return Err(no_path(&whole(), name, listings.iter().map(|l| l.name.as_str())));
+            };
+            let slot = Slot::Listed { listing, told: *which == "told" };
+            Ok(Reading { slot, kind: Kind::Number(Some(Resolution::ONE)) })
+        }
+        (Root::Context, ["legs", name]) => legs(ground, name, &whole()),
         (Root::Context, [observation, field]) => observed(ground, observation, field, &whole()),
         (Root::Context, [name]) => derived(ground, name, &whole()),
         _ => Err(RuleFault::NotAValue(whole())),
@@ -150,6 +159,19 @@ fn draft(ground: &Ground, name: &str, path: &str) -> Result<Reading, RuleFault> 
         },
     };
     Ok(Reading { slot: Slot::Draft(feature), kind: Kind::Number(Some(Resolution::ONE)) })
+}
+
+fn legs(ground: &Ground, name: &str, path: &str) -> Result<Reading, RuleFault> {
+    let facts = ground.model.tour.iter().flat_map(|tour| &tour.facts);
+    let (feature, kind) = match name {
+        "open" => (LegFeature::Open, Kind::Number(Some(Resolution::ONE))),
+        "others" => (LegFeature::Others, Kind::Number(Some(Resolution::ONE))),
+        _ => match facts.clone().zip(0_u16..).find(|(fact, _)| fact.name == name) {
+            Some((_, ix)) => (LegFeature::Declared(ix), Kind::Bool),
+            None => return Err(no_path(path, name, LEGS.into_iter().chain(facts.map(|fact| fact.name.as_str())))),
+        },
+    };
+    Ok(Reading { slot: Slot::Legs(feature), kind })
 }
 
 fn now(name: &str, path: &str) -> Result<Reading, RuleFault> {

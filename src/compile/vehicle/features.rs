@@ -7,7 +7,7 @@ use super::{Builder, RawVehicle, VehicleFault, dotted};
 use crate::compile::ground::{CONTEXT, GROUPS, REPLY};
 use crate::model::Resolution;
 use crate::policy::{Derived, DerivedFn};
-use crate::state::{AttrType, NowField, Observation, ObservationField};
+use crate::state::{AttrType, Listing, NowField, Observation, ObservationField};
 
 impl Builder<'_> {
     pub(super) fn set_result(&mut self, raw: &RawVehicle) {
@@ -27,6 +27,13 @@ impl Builder<'_> {
         }
         for (name, members) in &raw.observation {
             self.add_observation(name, members);
+        }
+        for (name, listing) in &raw.listing {
+            let reads: Vec<_> = listing.reads.iter().filter_map(|read| self.reading(read)).collect();
+            if self.identifier("a listing", name, &[]) {
+                let (name, field) = (name.get_ref().clone(), listing.name.clone());
+                self.model.listings.push(Listing { name, reads, field });
+            }
         }
         for (name, function) in &raw.derived {
             self.add_derived(name, function);
@@ -85,6 +92,7 @@ impl Builder<'_> {
                     field: raw.field.get_ref().clone(),
                     kind,
                     resolution: Resolution::per_unit(raw.resolution.unwrap_or(1)),
+                    unit: raw.unit.clone(),
                 });
             }
         }

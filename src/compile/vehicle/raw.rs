@@ -39,9 +39,18 @@ pub(super) struct RawVehicle {
     #[serde(default)]
     pub(super) observation: BTreeMap<Name, BTreeMap<Name, RawObserved>>,
     #[serde(default)]
+    pub(super) listing: BTreeMap<Name, RawListing>,
+    #[serde(default)]
     pub(super) derived: BTreeMap<Name, BTreeMap<Name, Name>>,
     #[serde(default)]
     pub(super) tool: BTreeMap<Name, RawTool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawListing {
+    pub(super) reads: Vec<Name>,
+    pub(super) name: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -126,6 +135,8 @@ pub(super) struct RawField {
     pub(super) kind: RawType,
     pub(super) parts: Option<Vec<String>>,
     pub(super) resolution: Option<u32>,
+    #[serde(default)]
+    pub(super) unit: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -159,6 +170,18 @@ pub(super) struct RawTool {
 pub(super) struct RawTour {
     pub(super) stops: Name,
     pub(super) leg: RawOffered,
+    #[serde(default)]
+    pub(super) told: Vec<String>,
+    #[serde(default)]
+    pub(super) legs: BTreeMap<Name, RawFact>,
+}
+
+/// A feature of legs: `{ any = "switch" }` or `{ lacks = "member", word = "word" }`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields, expecting = "`{ any = \"switch\" }` or `{ lacks = \"member\", word = \"…\" }`")]
+pub(super) enum RawFact {
+    Any { any: String },
+    Lacks { lacks: String, word: String },
 }
 
 #[derive(Debug, Deserialize)]

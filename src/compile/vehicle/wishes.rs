@@ -1,22 +1,33 @@
 //! Stored preferences and the tour: what settles a choice that the driver left open.
 
 use super::fault::VehicleFault;
-use super::raw::{Name, RawLeg, RawTool, RawTour};
+use super::raw::{Name, RawFact, RawLeg, RawTool, RawTour};
 use super::{Builder, RawVehicle, dotted};
+use crate::compile::ground::LEGS;
 use crate::compile::names::Near;
-use crate::state::{AttrType, Leg, Stop, Tour, TourEdit};
+use crate::state::{AttrType, Leg, LegFact, LegFn, Stop, Tour, TourEdit};
 use crate::tools::{ToolIx, Topic};
 
 impl Builder<'_> {
     /// The tour as a whole. Its attributes must be known by now.
     pub(super) fn add_tour(&mut self, raw: &RawVehicle) {
-        let Some(RawTour { stops, leg }) = &raw.tour else { return };
+        let Some(RawTour { stops, leg, told, legs }) = &raw.tour else { return };
         let Some((attribute, declared)) = self.attribute(stops) else { return };
         if declared.kind != AttrType::List {
             return self.fault(stops, VehicleFault::TourStops(dotted(&self.model, &declared)));
         }
         let (id, from, to) = (leg.id.clone(), leg.from.clone(), leg.to.clone());
-        self.model.tour = Some(Tour { stops: attribute, id, from, to });
+        let facts = legs.iter().filter_map(|(name, fact)| self.leg_fact(name, fact)).collect();
+        self.model.tour = Some(Tour { stops: attribute, id, from, to, told: told.clone(), facts });
+    }
+
+    fn leg_fact(&mut self, name: &Name, raw: &RawFact) -> Option<LegFact> {
+        let function = match raw {
+            RawFact::Any { any } => LegFn::Any { field: any.clone() },
+            RawFact::Lacks { lacks, word } => LegFn::Lacks { field: lacks.clone(), word: word.clone() },
+        };
+        let fact = LegFact { name: name.get_ref().clone(), function };
+        self.identifier("a feature of legs", name, &LEGS).then_some(fact)
     }
 
     /// The category of stored preferences that a tool names, by its plain or dotted name.
@@ -82,7 +93,7 @@ impl Builder<'_> {
 #[cfg(test)]
 mod tests {
     use crate::compile::testing::{VEHICLE, compiled_vehicle, vehicle_errors};
-    use crate::state::Stop;
+    use crate::state::{LegFn, Stop};
 
     /// The greenhouse with roles and a tour in front and more members of its last tool behind.
     fn vehicle(head: &str, tail: &str) -> String {
@@ -100,6 +111,21 @@ mod tests {
         assert_eq!(edit.legs[0].from, Some(Stop::BeforeLast));
         assert_eq!(edit.legs[0].to, Some(Stop::After("degrees".into())));
         assert_eq!(edit.present, ["degrees"]);
+    }
+
+    #[test]
+    fn features_of_legs_are_read_as_members_of_the_context() {
+        let facts = "told = [\"via\"]\n[tour.legs]\ndear = { any = \"dear\" }\nlacks_short = { lacks = \"alias\", word = \"short\" }";
+        let compiled = compiled_vehicle(&vehicle(&format!("{TOUR}\n{facts}"), ""));
+        let legs = "legs: { open: Long, others: Long, dear: Bool, lacks_short: Bool }";
+        assert!(compiled.schema.contains(legs), "{}", compiled.schema);
+        let tour = compiled.parts.model.tour.unwrap();
+        assert_eq!(
+            (tour.told, tour.facts[0].function.clone()),
+            (vec!["via".to_owned()], LegFn::Any { field: "dear".into() })
+        );
+        let errors = vehicle_errors(&vehicle(&format!("{TOUR}\n{}", facts.replace("dear =", "open =")), ""));
+        assert!(errors.contains("`open`"), "{errors}");
     }
 
     #[test]

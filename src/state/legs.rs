@@ -1,0 +1,244 @@
+//! What rules read of the legs that a call sets or a reply describes.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::{History, OfferedLeg, Tour, TourEdit};
+use crate::model::{Arguments, Words, is_unknown_word};
+
+/// A declared feature of the legs at hand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LegFact {
+    /// Name in rules: `context.legs.toll`.
+    pub name: String,
+    /// What it tells.
+    pub function: LegFn,
+}
+
+/// A function over the legs at hand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LegFn {
+    /// A switch is on for any of them.
+    Any {
+        /// The member of a leg.
+        field: String,
+    },
+    /// Some choice that the driver left open offers a leg with this word, and that leg is not at hand.
+    Lacks {
+        /// The member of a leg.
+        field: String,
+        /// The word in it.
+        word: String,
+    },
+}
+
+/// The features of the legs at hand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LegFacts {
+    /// Choices among several legs that the driver left open.
+    pub open: i64,
+    /// Legs of these choices that are not at hand.
+    pub others: i64,
+    /// The declared ones, in their order; none: a result does not say.
+    pub facts: Vec<Option<bool>>,
+}
+
+/// A leg or several between the same two stops, of which some are at hand.
+struct Choice<'a> {
+    hand: Vec<OfferedLeg<'a>>,
+    others: Vec<OfferedLeg<'a>>,
+    open: bool,
+}
+
+/// Results that are looked at for a leg.
+const RESULTS: usize = 64;
+
+impl LegFacts {
+    /// The features of the legs that a call sets.
+    pub fn of_call(tour: &Tour, edit: &TourEdit, history: &History, arguments: &Arguments) -> Self {
+        let mut choices = Vec::new();
+        for argument in edit.legs.iter().filter_map(|leg| arguments.get(&leg.argument)) {
+            let one = std::slice::from_ref(argument);
+            let ids = argument.as_array().map_or(one, Vec::as_slice).iter().filter_map(Json::as_str);
+            for (leg, others) in ids.filter_map(|id| tour.offered(history, id)) {
+                choices.push(Choice::new(history, vec![leg], others));
+            }
+        }
+        Self::of(tour, &choices)
+    }
+
+    /// The features of the legs that a reply describes: those that results of this turn offer and no call of
+    /// this turn sets.
+    pub fn of_reply(tour: &Tour, edits: &[(&TourEdit, &Arguments)], history: &History, reply: &str) -> Self {
+        let turn = history.turn();
+        let offers = history.calls().iter().rev().take(RESULTS).take_while(|past| past.turn == turn);
+        let mut groups: Vec<Vec<OfferedLeg<'_>>> = Vec::new();
+        for payload in offers.filter_map(|past| past.payload()) {
+            tour.choices(payload, &mut groups);
+        }
+        let mut choices: Vec<Choice<'_>> = Vec::new();
+        if !groups.is_empty() {
+            let said = Said::new(reply);
+            for group in groups {
+                let told = |leg: &&OfferedLeg<'_>| said.describes(tour, leg, &group);
+                let (hand, others): (Vec<_>, Vec<_>) = group.iter().copied().partition(|leg| told(&leg));
+                let again = choices.iter().any(|c| c.hand.iter().any(|h| hand.iter().any(|leg| leg.said == h.said)));
+                if !hand.is_empty() && !again && !group.iter().any(|leg| is_set(tour, edits, leg)) {
+                    choices.push(Choice::new(history, hand, others));
+                }
+            }
+        }
+        Self::of(tour, &choices)
+    }
+
+    fn of(tour: &Tour, choices: &[Choice<'_>]) -> Self {
+        let open = || choices.iter().filter(|choice| choice.open);
+        let fact = |fact: &LegFact| match &fact.function {
+            LegFn::Any { field } => any(choices.iter().flat_map(|c| &c.hand).map(|leg| leg.said.get(field))),
+            LegFn::Lacks { field, word } => {
+                let has = |leg: &OfferedLeg<'_>| leg.said.get(field).is_some_and(|said| holds(said, word));
+                Some(open().any(|c| c.others.iter().any(has) && !c.hand.iter().any(has)))
+            }
+        };
+        let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+        Self {
+            open: count(open().count()),
+            others: count(open().map(|c| c.others.len()).sum()),
+            facts: tour.facts.iter().map(fact).collect(),
+        }
+    }
+}
+
+impl<'a> Choice<'a> {
+    fn new(history: &History, hand: Vec<OfferedLeg<'a>>, others: Vec<OfferedLeg<'a>>) -> Self {
+        let alone = hand.len() + others.len() < 2;
+        let picked = |leg: &OfferedLeg<'_>| {
+            let rest: Vec<&Json> = hand.iter().chain(&others).map(|l| l.said).filter(|s| *s != leg.said).collect();
+            is_picked(history, leg.said, &rest)
+        };
+        let open = !alone && !hand.iter().any(picked);
+        Self { hand, others, open }
+    }
+}
+
+fn is_set(tour: &Tour, edits: &[(&TourEdit, &Arguments)], leg: &OfferedLeg<'_>) -> bool {
+    let Some(id) = leg.said.get(&tour.id) else { return false };
+    let names = |value: &Json| value == id || value.as_array().is_some_and(|ids| ids.contains(id));
+    edits.iter().any(|(edit, arguments)| edit.legs.iter().filter_map(|l| arguments.get(&l.argument)).any(names))
+}
+
+/// On as soon as one is on, off when all are known to be off.
+fn any<'j>(switches: impl Iterator<Item = Option<&'j Json>>) -> Option<bool> {
+    let mut all_known = true;
+    for switch in switches {
+        match switch {
+            Some(Json::Bool(true)) => return Some(true),
+            Some(Json::Bool(false)) => {}
+            _ => all_known = false,
+        }
+    }
+    all_known.then_some(false)
+}
+
+fn holds(said: &Json, word: &str) -> bool {
+    said == word || said.as_array().is_some_and(|items| items.iter().any(|item| item == word))
+}
+
+/// A reply, ready to be looked through.
+struct Said {
+    spaced: String,
+    /// Numbers of at least three digits, with half of their last digit's step: shorter ones are counts,
+    /// minutes and levels too.
+    numbers: Vec<(f64, f64)>,
+}
+
+impl Said {
+    fn new(reply: &str) -> Self {
+        let words = Words::new(reply);
+        let number = |word: &str| {
+            let value: f64 = word.replace(',', ".").parse().ok()?;
+            let digits = word.chars().filter(char::is_ascii_digit).count();
+            let fraction = word.split_once(['.', ',']).map_or(0, |(_, after)| after.len());
+            (digits >= 3).then_some((value, 0.5 * 10_f64.powi(-i32::try_from(fraction).ok()?) + 1e-9))
+        };
+        let numbers = words.iter().filter_map(|(_, word)| number(word)).collect();
+        Self { spaced: words.spaced(), numbers }
+    }
+
+    /// Whether the reply says what tells a leg: every part of a text, or a number that no other leg of
+    /// the choice rounds to.
+    fn describes(&self, tour: &Tour, leg: &OfferedLeg<'_>, choice: &[OfferedLeg<'_>]) -> bool {
+        tour.told.iter().any(|field| match leg.said.get(field) {
+            Some(Json::String(text)) if !is_unknown_word(text) => {
+                text.split(',').all(|part| self.spaced.contains(&Words::new(part).spaced()))
+            }
+            Some(Json::Number(number)) => self.numbers.iter().any(|(value, step)| {
+                let near = |n: Option<f64>| n.is_some_and(|n| (n - value).abs() <= *step);
+                let others = choice.iter().filter(|o| o.said != leg.said);
+                near(number.as_f64()) && !others.into_iter().any(|o| near(o.said.get(field).and_then(Json::as_f64)))
+            }),
+            _ => false,
+        })
+    }
+}
+
+impl Tour {
+    /// What the result that first named a leg says of it, else the latest result that describes it; with
+    /// its alternatives.
+    fn offered<'a>(&self, history: &'a History, id: &str) -> Option<(OfferedLeg<'a>, Vec<OfferedLeg<'a>>)> {
+        let first = history.identifiers().get(id).and_then(|seen| history.call(seen.call?));
+        let find = |past: &'a super::PastCall| self.find(past.payload()?, id);
+        first.and_then(find).or_else(|| history.calls().iter().rev().take(RESULTS).find_map(find))
+    }
+}
+
+/// Messages of the driver that may pick a leg.
+const SAID: usize = 6;
+
+/// Whether the driver's latest words pick a leg among its alternatives: by a text that only some of
+/// them carry (`fastest`, a road's name), or by what a switch says that differs (`toll`).
+pub fn is_picked(history: &History, own: &Json, others: &[&Json]) -> bool {
+    let own = marks(own);
+    let others: Vec<Vec<Mark>> = others.iter().map(|o| marks(o)).collect();
+    let telling: Vec<&Mark> = own
+        .iter()
+        .chain(others.iter().flatten())
+        .filter(|mark| !own.contains(mark) || others.iter().any(|o| !o.contains(mark)))
+        .collect();
+    history.driver().iter().rev().take(SAID).any(|said| {
+        let spaced = said.words.spaced();
+        telling.iter().any(|mark| spaced.contains(&mark.text))
+    })
+}
+
+/// What tells a leg from others, in words.
+#[derive(Debug, PartialEq)]
+struct Mark {
+    /// Words between spaces; a switch's name without the space behind, so that its plural counts.
+    text: String,
+    /// What the switch says; true for a text.
+    on: bool,
+}
+
+/// Texts of a leg, each part of a list by itself, and the names of its switches.
+fn marks(said: &Json) -> Vec<Mark> {
+    let mut found = Vec::new();
+    let Json::Object(members) = said else { return found };
+    for (name, value) in members {
+        match value {
+            Json::String(text) => found.extend(text.split(',').map(spoken)),
+            Json::Array(items) => found.extend(items.iter().filter_map(Json::as_str).map(spoken)),
+            Json::Bool(on) => {
+                let last = name.rsplit('_').next().unwrap_or(name).to_lowercase();
+                found.push(Mark { text: format!(" {last}"), on: *on });
+            }
+            _ => {}
+        }
+    }
+    found.retain(|mark| mark.text.len() > 3);
+    found
+}
+
+fn spoken(text: &str) -> Mark {
+    Mark { text: Words::new(text).spaced(), on: true }
+}
