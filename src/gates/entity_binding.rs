@@ -107,10 +107,12 @@ fn ambiguous(view: &View<'_>, call: &ToolCall) -> Result<Option<(String, ToolCal
         return Ok(None);
     };
     let Some(driver) = view.driver() else { return Ok(None) };
-    let Some((_, word)) = driver.words().iter().find(|(_, word)| ends_noun(view, own, word)) else { return Ok(None) };
+    let ends: Vec<&str> = ends_of_nouns(view, own).collect();
+    let ending = |word: &str| ends.iter().any(|end| is_form(word, end));
+    let Some((_, word)) = driver.words().iter().find(|(_, word)| ending(word)) else { return Ok(None) };
     view.spend(view.policy.inventory.len())?;
     let tools = (0_u16..).map(ToolIx).take(view.policy.inventory.len());
-    let meant = tools.filter(|tool| ends_noun(view, *tool, word)).count();
+    let meant = tools.filter(|tool| ends_of_nouns(view, *tool).any(|end| is_form(word, end))).count();
     let Some(read) = unread_state(view, own, call).filter(|_| meant > 1) else { return Ok(None) };
     if view.heard()?.iter().chain(view.spoken()?).any(|reading| names(view.policy, reading, own)) {
         return Ok(None);
@@ -118,11 +120,11 @@ fn ambiguous(view: &View<'_>, call: &ToolCall) -> Result<Option<(String, ToolCal
     Ok(Some((format!("`{word}` may mean what {meant} tools set, and how they stand was not read"), read)))
 }
 
-/// Whether a word, or its base form, is the last one of a longer noun of what a tool sets.
-fn ends_noun(view: &View<'_>, tool: ToolIx, word: &str) -> bool {
+/// The last words of the longer nouns of what a tool sets.
+fn ends_of_nouns<'a>(view: &View<'a>, tool: ToolIx) -> impl Iterator<Item = &'a str> {
     let effect = view.policy.model.tool(tool).filter(|e| !e.sets.is_empty());
-    let mut nouns = effect.into_iter().flat_map(|e| e.nouns.values()).flatten();
-    nouns.any(|noun| noun.rsplit_once(' ').is_some_and(|(_, head)| is_form(word, head)))
+    let nouns = effect.into_iter().flat_map(|e| e.nouns.values()).flatten();
+    nouns.filter_map(|noun| noun.rsplit_once(' ').map(|(_, end)| end))
 }
 
 /// Whether a word is a base form or its plural.

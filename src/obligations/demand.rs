@@ -72,10 +72,14 @@ pub(super) fn each_rule<'a>(
                 (history.world(), none)
             }
         };
-        let mut frame = RuleFrame::new(policy, history, &plan.counts, rule, (Some(call), writes), (before, after));
+        let mut frame = RuleFrame::new(policy, history, &plan.counts, (Some(call), writes), (before, after));
         if evaluate(&rule.guard, &policy.tables, &frame) == Truth::False {
             continue;
         }
+        if let Because::Planned(at) = because {
+            frame.kept = plan.calls.get(at).map(|planned| &planned.legs);
+        }
+        frame.look_up(rule);
         let items = policy.model.entity(rule.entity).map_or(0, |e| u16::try_from(e.items.len()).unwrap_or(u16::MAX));
         for item in 0..items {
             frame.item = item;

@@ -17,17 +17,15 @@ pub(super) fn disclose(policy: &Policy, history: &History, reply: &str, counts: 
         }
         let told = || rule.said.iter().any(|words| says(&reply, words));
         match &rule.trigger {
-            Trigger::Reply if !told() => look(policy, history, counts, ix, rule, None, owed),
-            Trigger::Reply => {}
+            Trigger::Reply => look(policy, history, counts, ix, rule, None, &told, owed),
             Trigger::Calls(tools) => {
                 let latest = tools
                     .iter()
                     .filter_map(|t| history.calls_of(*t).rev().find(|(_, p)| p.succeeded()))
                     .max_by_key(|(r, _)| *r);
-                if let Some((_, past)) =
-                    latest.filter(|(r, p)| is_due(policy, history, p) && !told() && !said_since(history, rule, r.0))
-                {
-                    look(policy, history, counts, ix, rule, Some(past), owed);
+                if let Some((at, past)) = latest.filter(|(_, p)| is_due(policy, history, p)) {
+                    let told = || told() || said_since(history, rule, at.0);
+                    look(policy, history, counts, ix, rule, Some(past), &told, owed);
                 }
             }
         }
@@ -65,6 +63,9 @@ fn says(text: &str, phrase: &str) -> bool {
         })
 }
 
+/// Adds what a rule wants said, unless it was: the words are looked for only where there is something to
+/// say, because most replies owe nothing.
+#[expect(clippy::too_many_arguments, reason = "one rule with everything it concerns; a struct would only rename it")]
 fn look(
     policy: &Policy,
     history: &History,
@@ -72,6 +73,7 @@ fn look(
     ix: RuleIx,
     rule: &Rule,
     past: Option<&PastCall>,
+    told: &dyn Fn() -> bool,
     owed: &mut Owed,
 ) {
     let none: &[CellIx] = &[];
@@ -82,16 +84,26 @@ fn look(
         .unwrap_or_default();
     let writes = if written.is_empty() { none } else { written.as_slice() };
     let world = history.world();
-    let mut frame = RuleFrame::new(policy, history, counts, rule, (past.map(|p| &p.call), writes), (world, world));
+    let mut frame = RuleFrame::new(policy, history, counts, (past.map(|p| &p.call), writes), (world, world));
     if evaluate(&rule.guard, &policy.tables, &frame) == Truth::False {
         return;
     }
+    frame.look_up(rule);
     let count = policy.model.entity(rule.entity).map_or(0, |e| u16::try_from(e.items.len()).unwrap_or(u16::MAX));
-    let mut items = Vec::new();
-    let mut clauses: Vec<String> = Vec::new();
+    let mut truths: Vec<(u16, Truth)> = Vec::new();
     for item in 0..count {
         frame.item = item;
-        match evaluate(&rule.when, &policy.tables, &frame) {
+        truths.push((item, evaluate(&rule.when, &policy.tables, &frame)));
+    }
+    truths.retain(|(_, truth)| matches!(truth, Truth::True | Truth::Unknown));
+    if truths.is_empty() || told() {
+        return;
+    }
+    let mut items = Vec::new();
+    let mut clauses: Vec<String> = Vec::new();
+    for (item, truth) in truths {
+        frame.item = item;
+        match truth {
             Truth::True => {
                 items.push(item);
                 clauses.push(evidence(&frame, rule));

@@ -50,10 +50,11 @@ fn earlier(policy: &Policy, history: &History, plan: &Plan, found: &mut Vec<Exce
         let Some(tool) = past.tool.filter(|_| past.turn == history.turn()) else { continue };
         for (ix, rule) in policy.rules_of(tool).filter(|(_, rule)| is_rule(rule)) {
             let trigger = (Some(&past.call), &[] as &[CellIx]);
-            let mut frame = RuleFrame::new(policy, history, &plan.counts, rule, trigger, (world, world));
+            let mut frame = RuleFrame::new(policy, history, &plan.counts, trigger, (world, world));
             if evaluate(&rule.guard, &policy.tables, &frame) == Truth::False {
                 continue;
             }
+            frame.look_up(rule);
             let items = policy.model.entity(rule.entity).map_or(0, |e| e.items.len());
             for item in (0_u16..).take(items) {
                 frame.item = item;

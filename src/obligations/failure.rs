@@ -10,7 +10,8 @@ use crate::state::{History, ItemRef, Side};
 pub fn on_failure(policy: &Policy, history: &History, rule: &Rule, failed: &ToolCall) -> Vec<ToolCall> {
     let world = history.world();
     let counts = Counts::default();
-    let mut frame = RuleFrame::new(policy, history, &counts, rule, (Some(failed), &[]), (world, world));
+    let mut frame = RuleFrame::new(policy, history, &counts, (Some(failed), &[]), (world, world));
+    frame.look_up(rule);
     frame.item = item(policy, history.side(), failed).unwrap_or_default();
     rule.on_failure
         .iter()

@@ -1,5 +1,8 @@
 //! What a rule's program reads: one rule, one call, one item, two moments.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
 use serde_json::Value as Json;
 
 use crate::model::{Resolution, ToolCall};
@@ -36,51 +39,47 @@ pub(super) struct RuleFrame<'a> {
     pub(super) before: &'a World,
     pub(super) after: &'a World,
     /// What rules read of the legs that the call sets.
-    legs: Option<LegFacts>,
+    legs: Option<Cow<'a, LegFacts>>,
+    /// Where that is kept for the next rule on the same call.
+    pub(super) kept: Option<&'a OnceCell<LegFacts>>,
     observed: heapless::Vec<(u16, CallRef, &'a Json), OBSERVATIONS>,
 }
 
 impl<'a> RuleFrame<'a> {
-    /// A frame for one rule; looks up the results that answer its observations once, so that
-    /// evaluation itself neither searches nor allocates.
+    /// A frame for the guard of a rule, which reads the call alone.
     pub(super) fn new(
         policy: &'a Policy,
         history: &'a History,
         counts: &'a Counts,
-        rule: &Rule,
         trigger: (Option<&'a ToolCall>, &'a [CellIx]),
         worlds: (&'a World, &'a World),
     ) -> Self {
         let (call, writes) = trigger;
         let (before, after) = worlds;
-        let mut frame = Self {
-            policy,
-            history,
-            counts,
-            call,
-            writes,
-            item: 0,
-            before,
-            after,
-            legs: None,
-            observed: heapless::Vec::new(),
-        };
+        let observed = heapless::Vec::new();
+        Self { policy, history, counts, call, writes, item: 0, before, after, legs: None, kept: None, observed }
+    }
+
+    /// Makes the frame one for the whole condition of a rule that is known to be active: looks up the legs
+    /// and the results that it reads, so that evaluation itself neither searches nor allocates.
+    pub(super) fn look_up(&mut self, rule: &Rule) {
+        let (policy, history) = (self.policy, self.history);
         for slot in rule.when.slots() {
             let observation = match policy.tables.slot(slot) {
                 Some(Slot::Observed { observation, .. }) => observation,
                 Some(Slot::Legs(_)) => {
-                    frame.set_legs();
+                    self.set_legs();
                     continue;
                 }
                 _ => continue,
             };
-            if frame.observed.iter().any(|(o, ..)| o == observation) {
+            if self.observed.iter().any(|(o, ..)| o == observation) {
                 continue;
             }
             let Some(declared) = policy.model.observations.get(usize::from(*observation)) else { continue };
             let template = rule.read.as_ref().filter(|t| t.tool == declared.read);
             let wanted = match template {
-                Some(template) => match super::render::call(&frame, template) {
+                Some(template) => match super::render::call(self, template) {
                     Some(call) => Some(call.arguments),
                     None => continue, // place or time unknown: nothing can be said to answer it
                 },
@@ -88,23 +87,25 @@ impl<'a> RuleFrame<'a> {
             };
             let answer = history.answer(declared.read, wanted.as_ref());
             if let Some((call, payload)) = answer.and_then(|(r, past)| Some((r, past.payload()?))) {
-                let _ = frame.observed.push((*observation, call, payload));
+                let _ = self.observed.push((*observation, call, payload));
             }
         }
-        frame
     }
 
     /// Looks up the legs that the call sets, once.
     fn set_legs(&mut self) {
         let Some(call) = self.call.filter(|_| self.legs.is_none()) else { return };
-        let effect = self.policy.inventory.position(call.tool.as_str()).and_then(|t| self.policy.model.tool(t));
-        let tour = self.policy.model.tour.as_ref().zip(effect);
-        let facts = tour.map(|(tour, e)| LegFacts::of_call(tour, &e.tour, self.history, &call.arguments));
-        self.legs = Some(facts.unwrap_or_default());
+        let (policy, history) = (self.policy, self.history);
+        let look = || {
+            let effect = policy.inventory.position(call.tool.as_str()).and_then(|t| policy.model.tool(t));
+            let tour = policy.model.tour.as_ref().zip(effect);
+            tour.map(|(tour, e)| LegFacts::of_call(tour, &e.tour, history, &call.arguments)).unwrap_or_default()
+        };
+        self.legs = Some(self.kept.map_or_else(|| Cow::Owned(look()), |kept| Cow::Borrowed(kept.get_or_init(look))));
     }
 
     fn legs(&self, feature: LegFeature) -> Val<'static> {
-        let facts = self.legs.as_ref().unwrap_or(&self.counts.described);
+        let facts = self.legs.as_deref().unwrap_or(&self.counts.described);
         match feature {
             LegFeature::Open => Val::Int(facts.open),
             LegFeature::Others => Val::Int(facts.others),

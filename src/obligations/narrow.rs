@@ -22,7 +22,7 @@ pub fn narrowed(policy: &Policy, history: &History, call: &ToolCall) -> Option<V
     if item.resolve(word)? != ItemRef::All {
         return None;
     }
-    let latest = history.driver().iter().rev().take(TURNS).map(|said| policy.read(&said.text));
+    let latest = history.driver().iter().rev().take(TURNS).map(|said| policy.lexicon.read(said.words.clone()));
     let reading = latest.into_iter().find(|reading| reading.names(tool) || is_plain_yes(reading))?;
     // After a yes the question says what was meant, not the request before it.
     if is_plain_yes(&reading) {

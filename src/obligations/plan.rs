@@ -1,5 +1,6 @@
 //! A draft in the making: its calls with the remedies in their places, projected.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::frame::Counts;
@@ -24,6 +25,8 @@ pub(super) struct Planned {
     pub(super) tool: Option<ToolIx>,
     pub(super) from: From,
     pub(super) writes: Vec<CellIx>,
+    /// What rules read of the legs that it sets, looked up by the first rule that does.
+    pub(super) legs: OnceCell<LegFacts>,
 }
 
 impl Planned {
@@ -35,7 +38,7 @@ impl Planned {
             }
             None => Vec::new(),
         };
-        Self { call, tool, from, writes }
+        Self { call, tool, from, writes, legs: OnceCell::new() }
     }
 
     /// The position in the student's draft, if it is the student's.

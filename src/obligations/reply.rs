@@ -15,7 +15,8 @@ pub(super) fn judge_reply(policy: &Policy, history: &History, counts: &Counts, o
         if rule.shadow || (rule.kind == RuleKind::Disclosure && rule.advise.is_none()) {
             continue; // a disclosure is settled by its sentence, not by changing the reply
         }
-        let mut frame = RuleFrame::new(policy, history, counts, rule, (None, none), (world, world));
+        let mut frame = RuleFrame::new(policy, history, counts, (None, none), (world, world));
+        frame.look_up(rule);
         let items = policy.model.entity(rule.entity).map_or(0, |e| u16::try_from(e.items.len()).unwrap_or(u16::MAX));
         for item in 0..items {
             frame.item = item;
