@@ -35,11 +35,14 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         let finding = match number.source {
             Source::Unread(cell) => unread(view, cell, argument),
             Source::Nowhere if stored::unread(view, number.tool).is_none() => {
-                let name = view.policy.inventory.at(number.tool).map_or("", |t| t.name.as_str());
+                let tool = view.policy.inventory.at(number.tool);
+                let name = tool.map_or("", |t| t.name.as_str());
+                let what = tool.map(|t| view.called(t)).unwrap_or_default();
                 let because = format!(
                     "nobody gave `{argument}` of `{name}` the value {value}: neither the driver nor a preference, a rule or a reading; ask the driver"
                 );
-                Finding::new(NAME, Tier::Hard, because)
+                let holes = [("argument", argument.replace('_', " ")), ("what", what)];
+                Finding::new(NAME, Tier::Hard, because).saying(view.ask("which-value", &holes))
             }
             _ => continue,
         };

@@ -169,9 +169,15 @@ impl<'a> View<'a> {
 
     /// What the harness says on an occasion, in the driver's language.
     pub fn say(&self, occasion: &str, what: &str) -> String {
+        self.ask(occasion, &[("what", what.to_owned())])
+    }
+
+    /// The same with holes of other names, for questions that only the driver can answer.
+    pub fn ask(&self, occasion: &str, holes: &[(&str, String)]) -> String {
         let language = self.driver().or_else(|| self.reply()).and_then(Reading::language);
         let code = language.and_then(|l| self.policy.lexicon.language(l)).unwrap_or_default();
-        self.policy.say(code, occasion, &[("what", what)])
+        let holes: Vec<(&str, &str)> = holes.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        self.policy.say(code, occasion, &holes)
     }
 
     /// How the driver calls what a tool acts on; its own name where nobody said.

@@ -2,7 +2,7 @@
 
 use super::frame::RuleFrame;
 use super::render::{resolution_of, spoken};
-use crate::policy::{Compare, Frame, LegFeature, Op, Rule, Slot, SlotIx, Val, When};
+use crate::policy::{Compare, Frame, LegFeature, Op, Rule, Slot, SlotIx, Val};
 use crate::state::{CallRef, Origin};
 
 /// `window_driver_position = 25 > 20 (read by get_vehicle_window_positions)`, one clause a field,

@@ -182,6 +182,12 @@ impl<'a> Run<'a> {
                     if hard.is_empty() && complete(&mut draft, &owed) {
                         continue; // only sentences were missing, and they are computed
                     }
+                    // A student that was told once and still guesses will guess again: the driver knows.
+                    if round > 0
+                        && let Some(question) = question(&hard)
+                    {
+                        return Err(self.ask(question, Vec::new()));
+                    }
                     if round < self.account.rounds() {
                         round += 1;
                         draft = self.draft(Some((round, &draft, &findings)))?;
@@ -189,7 +195,10 @@ impl<'a> Run<'a> {
                         escalated = true;
                         draft = self.escalate(round + 1, &draft, &hard)?;
                     } else {
-                        return Err(End::Refused(self.cannot(&hard)));
+                        return Err(match question(&hard) {
+                            Some(question) => self.ask(question, Vec::new()),
+                            None => End::Refused(self.cannot(&hard)),
+                        });
                     }
                 }
             }
@@ -224,12 +233,10 @@ impl<'a> Run<'a> {
 
     pub(super) fn ask(&mut self, question: String, bound: Vec<ToolCall>) -> End {
         let bound_calls: Vec<ReportedCall> = bound.iter().map(ReportedCall::from).collect();
-        self.session.pending = Some(Pending {
-            question: question.clone(),
-            bound,
-            policy: self.session.policy.hash,
-            epoch: self.session.epoch,
-        });
+        let (policy, epoch) = (self.session.policy.hash, self.session.epoch);
+        // A question that no call waits for is answered by what the driver wants next.
+        let waits = !bound.is_empty();
+        self.session.pending = waits.then(|| Pending { question: question.clone(), bound, policy, epoch });
         (self.events)(Event::Question { question: question.clone(), bound: bound_calls });
         End::Asked(question)
     }
@@ -293,4 +300,10 @@ pub(super) fn complete(draft: &mut Draft, owed: &Owed) -> bool {
 
 pub(super) fn message(role: Role, text: &str) -> Message {
     Message { role, content: Some(text.to_owned()), tool_calls: Vec::new(), tool_call_id: None }
+}
+
+/// The question that would settle a draft, where nothing else stands against it.
+fn question(hard: &[Finding]) -> Option<String> {
+    let asks = |f: &Finding| f.say.as_deref().is_some_and(|say| say.ends_with('?'));
+    hard.iter().all(asks).then(|| hard.first()?.say.clone()).flatten()
 }

@@ -70,3 +70,17 @@ fn a_reply_of_the_student_is_sanitised_before_it_is_spoken() {
     let report = scene.says("hello");
     assert_eq!((report.done, report.text.as_str()), (Done::Replied, "Hello! What can I do?"));
 }
+
+#[test]
+fn a_level_that_the_student_keeps_guessing_is_asked_for() {
+    let guess = calls(&[("set_seat_heating", json!({"seat": "DRIVER", "level": 2}))]);
+    let mut scene = Scene::new(&[guess.clone(), guess.clone(), guess]);
+    let report = scene.says("turn on my seat heating");
+    assert_eq!(report.done, Done::Asked, "{}", report.text);
+    assert_eq!(report.text, "What level do you want for the seat heating?");
+    assert_eq!(scene.model_calls(), 2, "told once, then the driver is asked");
+    assert!(scene.writes().is_empty());
+    let report = scene.says("2 please");
+    assert_eq!(report.done, Done::Replied, "{}", report.text);
+    assert_eq!(scene.writes().len(), 1);
+}
