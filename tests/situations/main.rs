@@ -16,6 +16,7 @@ mod companions;
 mod consent;
 mod others;
 mod replies;
+mod results;
 
 use serde_json::{Value as Json, json};
 use support::Scene;
