@@ -45,6 +45,8 @@ pub struct Scene {
     pub car: SimHandle,
     /// Everything that happened.
     pub events: Vec<Event>,
+    /// What the rest of the world does to the car when something happens in a turn.
+    pub world: Box<dyn FnMut(&Event, &SimHandle)>,
 }
 
 impl Scene {
@@ -79,6 +81,7 @@ impl Scene {
             asked,
             car,
             events: Vec::new(),
+            world: Box::new(|_, _| {}),
         }
     }
 
@@ -89,8 +92,11 @@ impl Scene {
 
     /// One turn, with what the recogniser reports.
     pub fn hears(&mut self, heard: &Heard) -> TurnReport {
-        let events = &mut self.events;
-        let mut listen = |event: Event| events.push(event);
+        let (events, world, car) = (&mut self.events, &mut self.world, &self.car);
+        let mut listen = |event: Event| {
+            world(&event, car);
+            events.push(event);
+        };
         self.session.turn(&mut self.models, self.runtime.handle(), heard, &Cancel::default(), &mut listen)
     }
 
