@@ -4,6 +4,7 @@
 //! [`Owed`]: the amended draft and, one by one, everything it found. Gates turn that into findings;
 //! `verify` turns findings into a verdict.
 
+mod answer;
 mod choose;
 mod consent;
 mod debts;
@@ -17,16 +18,21 @@ mod frame;
 mod judge;
 mod missing;
 mod naming;
+mod numbers;
+mod owners;
 mod plan;
 mod preferences;
+mod proposal;
 mod render;
 mod reply;
 mod requested;
 mod settle;
 
-pub use consent::{Consent, consent, granted, is_plain_yes};
+pub use answer::{Proposal, is_plain_yes};
+pub use consent::{Consent, consent, granted};
 pub use debts::{Breach, Conflict, ConsentDebt, Debt, Disclosure, Excess, Hint, Owed, ReadDebt, Settled, Unread};
 pub use engine::{owed, visit};
 pub use failure::on_failure;
 pub use naming::Said;
+pub use owners::{Owners, digits, is_mail, is_phone, same};
 pub use preferences::stored_preferences;
