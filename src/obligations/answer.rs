@@ -151,6 +151,14 @@ impl<'a, 'p> Proposal<'a, 'p> {
         if covering().any(|h| self.was_asked(answer, h) || self.switches(h)) {
             return true;
         }
+        // `On eco`, `to 50`: a small word before the value it belongs to.
+        let next = at + 1;
+        let valued = self.argues(answer.words().text(next)) || numbers.iter().any(|(here, _)| *here == next);
+        if valued
+            && covering().any(|h| [PhraseRole::On, PhraseRole::Target, PhraseRole::Common].iter().any(|r| h.is(*r)))
+        {
+            return true;
+        }
         // The context of the question is known too, as long as it does nothing.
         let noun = |h: &Hit<'_>| h.nouns().next().is_some();
         let acts = covering().any(|h| ACTS.iter().any(|r| h.is(*r)) || value(self.policy, h).is_some() || noun(h));
@@ -177,7 +185,15 @@ impl<'a, 'p> Proposal<'a, 'p> {
         let asked = |h: &&Hit<'_>| self.asking.contains(&self.question.sentence(h));
         let text = |r: &Reading<'_>, at: usize| r.words().text(at).to_owned();
         let first = text(answer, hit.start);
+        // A call that switches nothing and sets no number has one verb, however it is called.
+        let turns = [PhraseRole::Off, PhraseRole::Least, PhraseRole::Remove].iter().any(|r| hit.is(*r));
+        let plain = |v: &serde_json::Value| !v.is_boolean() && !v.is_number();
+        let other = turns || value(self.policy, hit).is_some();
+        let carries = |(tool, call): &(ToolIx, &ToolCall)| {
+            !other && hit.means(Meaning::Verb(*tool)) && call.arguments.values().all(plain)
+        };
         self.calls.iter().any(|(tool, _)| hit.names(*tool))
+            || self.calls.iter().any(carries)
             || self.question.hits().iter().filter(asked).any(|h| {
                 let value = value(self.policy, hit).is_some_and(|v| h.means(v));
                 let verb = self.calls.iter().any(|(t, _)| h.means(Meaning::Verb(*t)) && hit.means(Meaning::Verb(*t)));
@@ -190,7 +206,8 @@ impl<'a, 'p> Proposal<'a, 'p> {
 
     /// Whether a phrase switches the way a call does.
     fn switches(&self, hit: &Hit<'_>) -> bool {
-        let sets = |on: bool| self.calls.iter().flat_map(|(_, c)| c.arguments.values()).any(|v| v.as_bool() == Some(on));
+        let sets =
+            |on: bool| self.calls.iter().flat_map(|(_, c)| c.arguments.values()).any(|v| v.as_bool() == Some(on));
         let (on, off) = (hit.is(PhraseRole::On), hit.is(PhraseRole::Off));
         on != off && sets(on) && !sets(off)
     }

@@ -47,6 +47,9 @@ pub fn consent(policy: &Policy, history: &History, call: &ToolCall, since: Optio
     if history.grants(&key) {
         return Consent::Given;
     }
+    if history.binds_consent() {
+        return Consent::Unasked; // live, words alone bind nothing
+    }
     let Some(tool) = policy.inventory.position(call.tool.as_str()) else { return Consent::Unasked };
     let Some(exchange) = Exchange::last(history) else { return Consent::Unasked };
     let question = policy.lexicon.read(Arc::clone(&exchange.question.words));
@@ -87,7 +90,7 @@ pub fn consent(policy: &Policy, history: &History, call: &ToolCall, since: Optio
 
 /// Whether a call uses up the yes to another: it is the same, or does the same to the same target. A
 /// target is the item of the car, or the addresses a call goes to; a tool without either has one target.
-pub(super) fn spends(policy: &Policy, tool: ToolIx, made: &ToolCall, call: &ToolCall) -> bool {
+pub fn spends(policy: &Policy, tool: ToolIx, made: &ToolCall, call: &ToolCall) -> bool {
     if made.key() == call.key() {
         return true;
     }
@@ -266,7 +269,7 @@ mod tests {
             .history();
         assert_eq!(consent(&policy, &also, &opened, None), Consent::Given);
         assert_eq!(given("Shall I open the oven door to 40 percent?"), Consent::Other("percentage".into()));
-        assert_eq!(given("Shall I open the oven door to 40 or 80 percent?"), Consent::Other("percentage".into()));
+        assert_eq!(given("Shall I open the oven door to 40 or 80 percent?"), Consent::Refused, "it leaves a choice");
         assert_eq!(given("Shall I open the dishwasher door to 80 percent?"), Consent::Other("door".into()));
     }
 

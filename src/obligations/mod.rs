@@ -29,10 +29,11 @@ mod requested;
 mod settle;
 
 pub use answer::{Proposal, is_plain_yes};
-pub use consent::{Consent, consent, granted};
+pub use consent::{Consent, consent, granted, spends};
 pub use debts::{Breach, Conflict, ConsentDebt, Debt, Disclosure, Excess, Hint, Owed, ReadDebt, Settled, Unread};
 pub use engine::{owed, visit};
 pub use failure::on_failure;
 pub use naming::Said;
+pub use numbers::phones;
 pub use owners::{Owners, digits, is_mail, is_phone, same};
 pub use preferences::stored_preferences;

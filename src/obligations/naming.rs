@@ -151,6 +151,18 @@ impl<'a, 'p> Said<'a, 'p> {
         }
     }
 
+    /// On or off where it is said beyond doubt: by a phrase of its own (`turn off`), or by the one word
+    /// alone without its opposite. A lone `on` is mostly a preposition.
+    pub fn switched(&self) -> Option<bool> {
+        let strongest = |role| self.hits().filter(|h| h.is(role)).map(|h| h.weight().0).max();
+        match (strongest(PhraseRole::On), strongest(PhraseRole::Off)) {
+            (Some(on), None) if on > 1 => Some(true),
+            (None | Some(1), Some(off)) if off > 1 => Some(false),
+            (None, Some(_)) => Some(false),
+            _ => None,
+        }
+    }
+
     /// On or off, whichever is said more strongly; none where neither or both are.
     fn switch(&self) -> Option<bool> {
         let strongest = |role| self.hits().filter(|h| h.is(role)).map(Hit::weight).max();
@@ -189,7 +201,8 @@ impl<'a, 'p> Said<'a, 'p> {
                 || (self.is_plural(policy, tool, item) && singles().all(|m| !self.says(policy, m)));
         }
         // The most exact name counts: `passenger rear` is not `passenger`.
-        let narrower = |m: &&String| parts(m).len() > parts(member).len() && parts(member).iter().all(|p| parts(m).contains(p));
+        let narrower =
+            |m: &&String| parts(m).len() > parts(member).len() && parts(member).iter().all(|p| parts(m).contains(p));
         !self.has(PhraseRole::All)
             && self.says(policy, member)
             && !singles().filter(narrower).any(|m| self.says(policy, m))
@@ -219,7 +232,8 @@ impl<'a, 'p> Said<'a, 'p> {
         let segments = self.segments();
         let at = |part: &String| -> Vec<usize> {
             let meaning = policy.lexicon.value(part);
-            let spelled = self.reading.words().iter().enumerate().filter(|(_, (w, t))| self.counts(w.sentence) && t == part);
+            let spelled =
+                self.reading.words().iter().enumerate().filter(|(_, (w, t))| self.counts(w.sentence) && t == part);
             let meant = self.hits().filter(|h| meaning.is_some_and(|m| h.means(m)));
             spelled.map(|(at, _)| at).chain(meant.map(|h| h.start)).collect()
         };
@@ -297,19 +311,33 @@ fn is_address(text: &str) -> bool {
 }
 
 /// What stands between quotation marks, over line breaks too, as words with a space before and after.
+/// An apostrophe inside a word is none.
 fn quotations(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let mut open: Option<usize> = None;
-    for (at, c) in text.char_indices() {
-        let after = at + c.len_utf8();
-        match (c, open) {
-            ('"' | '”' | '“' | '»', Some(start)) => {
+    let mut open: Option<(char, usize)> = None;
+    let mut before = ' ';
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map_or(' ', |(_, n)| *n);
+        let closes = match open {
+            Some(('\'' | '‘', _)) => matches!(c, '\'' | '’') && !next.is_alphanumeric(),
+            Some(_) => matches!(c, '"' | '”' | '“' | '»'),
+            None => false,
+        };
+        let opens = match c {
+            '"' | '“' | '„' | '«' => true,
+            '\'' | '‘' => !before.is_alphanumeric() && next.is_alphanumeric(),
+            _ => false,
+        };
+        match open {
+            Some((_, start)) if closes => {
                 found.push(Words::new(text.get(start..at).unwrap_or_default()).spaced());
                 open = None;
             }
-            ('"' | '“' | '„' | '«', None) => open = Some(after),
+            None if opens => open = Some((c, at + c.len_utf8())),
             _ => {}
         }
+        before = c;
     }
     found
 }

@@ -6,7 +6,7 @@ use crate::tools::ToolIx;
 
 /// A number that was said.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Number {
+pub(super) struct Number {
     /// The position of its word.
     pub at: usize,
     /// Its value.

@@ -215,7 +215,9 @@ mod tests {
     fn a_full_name_names_its_owner_alone() {
         assert!(lees().named("ann@x.org", " mail ann lee "));
         assert!(!lees().named("bob@x.org", " mail ann lee "));
-        assert!(lees().named("ann@x.org", " mail ann lee and bob lee ") && lees().named("bob@x.org", " ann lee bob lee "));
+        assert!(
+            lees().named("ann@x.org", " mail ann lee and bob lee ") && lees().named("bob@x.org", " ann lee bob lee ")
+        );
     }
 
     #[test]
@@ -226,7 +228,9 @@ mod tests {
 
     #[test]
     fn two_addresses_under_one_name_are_ambiguous() {
-        let twins = owners(json!([{"id": "g_1", "name": "Ann Lee", "mail": "ann@x.org"}, {"id": "g_2", "name": "Ann Lee", "mail": "lee@x.org"}]));
+        let twins = owners(
+            json!([{"id": "g_1", "name": "Ann Lee", "mail": "ann@x.org"}, {"id": "g_2", "name": "Ann Lee", "mail": "lee@x.org"}]),
+        );
         assert!(!twins.named("ann@x.org", " ann lee ") && !twins.named("lee@x.org", " ann lee "));
     }
 

@@ -129,8 +129,7 @@ impl<'p> Asked<'_, 'p> {
     /// Whether a phrase is the action of the call, not a state or another action.
     fn acts(&self, hit: &Hit<'_>) -> bool {
         let takes_away = hit.is(PhraseRole::Remove) || hit.is(PhraseRole::No) || hit.is(PhraseRole::Look);
-        let does =
-            [PhraseRole::Change, PhraseRole::On, PhraseRole::Off, PhraseRole::Least].iter().any(|r| hit.is(*r));
+        let does = [PhraseRole::Change, PhraseRole::On, PhraseRole::Off, PhraseRole::Least].iter().any(|r| hit.is(*r));
         let verb = hit.means(Meaning::Verb(self.tool));
         (verb || ((does || self.is_argument(hit)) && !takes_away)) && !self.is_state(hit) && !self.contradicts(hit)
     }
@@ -177,16 +176,27 @@ impl<'p> Asked<'_, 'p> {
     }
 
     fn proposes(&self, sentence: u16) -> Form {
-        let acting: Vec<&Hit<'p>> = self.hits(sentence).filter(|h| self.acts(h)).collect();
-        let mut nouns = self.hits(sentence).filter(|h| h.nouns().next().is_some()).peekable();
-        let named = self.hits(sentence).any(|h| h.names(self.tool));
-        let mut asks = self.hits(sentence).filter(|h| h.is(PhraseRole::Proceed) || h.is(PhraseRole::Confirm)).peekable();
+        let confirms = self.hits(sentence).any(|h| h.is(PhraseRole::Confirm));
+        let own =
+            self.hits(sentence).any(|h| h.names(self.tool)) || !self.hits(sentence).any(|h| h.nouns().next().is_some());
+        match self.form(sentence) {
+            // Where a confirmation is asked for, something was proposed; this sentence need not say it.
+            Form::Other if confirms && own => Form::Bare,
+            form => form,
+        }
+    }
+
+    fn form(&self, sentence: u16) -> Form {
+        let end = self.first_choice(sentence);
+        let hits = || self.hits(sentence).filter(|h| h.start < end);
+        let acting: Vec<&Hit<'p>> = hits().filter(|h| self.acts(h)).collect();
+        let mut nouns = hits().filter(|h| h.nouns().next().is_some()).peekable();
+        let named = hits().any(|h| h.names(self.tool));
+        let mut asks = hits().filter(|h| h.is(PhraseRole::Proceed) || h.is(PhraseRole::Confirm)).peekable();
         if nouns.peek().is_none() && acting.is_empty() && asks.peek().is_some() {
-            let confirms = self.hits(sentence).any(|h| h.is(PhraseRole::Confirm));
-            let last = asks.map(|h| h.end).min().unwrap_or(0);
-            let rest = (last..self.question.words().len()).take_while(|at| self.sentence(*at) == Some(sentence));
-            let plain = rest.into_iter().all(|at| self.leads(at));
-            return if confirms || plain { Form::Bare } else { Form::Other };
+            let opening = asks.map(|h| h.end).min().unwrap_or(0);
+            let mut rest = (opening..end).take_while(|at| self.sentence(*at) == Some(sentence));
+            return if rest.all(|at| self.leads(at)) { Form::Bare } else { Form::Other };
         }
         if acting.is_empty() || (nouns.peek().is_some() && !named) || self.is_put_off(sentence) {
             return Form::Other;
@@ -199,7 +209,7 @@ impl<'p> Asked<'_, 'p> {
         }
         let proposed = openings.into_iter().any(|from| {
             let verb = acting.iter().filter(|a| a.start >= from).min_by_key(|a| a.start);
-            let own = self.hits(sentence).filter(|h| h.start >= from && self.is_own(h)).map(|h| h.start).min();
+            let own = hits().filter(|h| h.start >= from && self.is_own(h)).map(|h| h.start).min();
             verb.is_some_and(|verb| {
                 let own = own.unwrap_or(verb.start);
                 let acts = |at: usize| acting.iter().any(|a| a.start <= at && at < a.end);
@@ -207,6 +217,13 @@ impl<'p> Asked<'_, 'p> {
             })
         });
         if proposed { Form::Proposal } else { Form::Other }
+    }
+
+    /// Where a sentence that asks something turns to an alternative; the end of the text without one.
+    fn first_choice(&self, sentence: u16) -> usize {
+        let asks = |at: usize| self.hits(sentence).any(|h| h.is(PhraseRole::Proceed) && h.end <= at);
+        let mut choices = self.hits(sentence).filter(|h| h.is(PhraseRole::Or)).map(|h| h.start);
+        choices.find(|at| asks(*at)).unwrap_or(self.question.words().len())
     }
 
     fn sentence(&self, at: usize) -> Option<u16> {
@@ -222,7 +239,16 @@ impl<'p> Asked<'_, 'p> {
     fn is_put_off(&self, sentence: u16) -> bool {
         let words = self.question.words();
         let last = (0..words.len()).rev().find(|at| self.sentence(*at) == Some(sentence));
-        let defers = |h: &&Hit<'_>| DEFERS.iter().any(|r| h.is(*r)) && !h.is(PhraseRole::Courtesy);
+        // `Your confirmation before opening it` makes the yes come first, not the action later.
+        let confirmed = |h: &Hit<'_>| {
+            self.hits(sentence).any(|c| c.is(PhraseRole::Confirm) && c.end <= h.start)
+                && self.hits(sentence).any(|a| a.start == h.end && self.acts(a))
+        };
+        let defers = |h: &&Hit<'_>| {
+            DEFERS.iter().any(|r| h.is(*r))
+                && !h.is(PhraseRole::Courtesy)
+                && !(h.is(PhraseRole::Contingent) && confirmed(h))
+        };
         self.hits(sentence).any(|h| defers(&h)) || last.is_some_and(|at| self.denies(at))
     }
 
@@ -241,11 +267,16 @@ impl<'p> Asked<'_, 'p> {
         let role = |h: &Hit<'_>| LEADS.iter().any(|r| h.is(*r)) || h.is(PhraseRole::All) || h.is(PhraseRole::Current);
         let number = text.starts_with(|c: char| c.is_ascii_digit());
         let tool = self.policy.inventory.at(self.tool);
+        let member = |t: &Tool| {
+            t.params.iter().flat_map(|p| p.members()).flat_map(|m| m.split('_')).any(|m| m.to_lowercase() == text)
+        };
         let param = |t: &Tool| t.params.iter().flat_map(|p| p.name.split('_')).any(|part| is_form(text, part));
+        let before = covering().any(|h| h.is(PhraseRole::Contingent));
         !self.is_said(at)
             || number
+            || before
             || self.parts().any(|part| part == text)
-            || tool.is_some_and(param)
+            || tool.is_some_and(|t| param(t) || member(t))
             || covering().any(|h| object(h) || role(h))
     }
 

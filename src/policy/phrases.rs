@@ -93,11 +93,15 @@ pub enum PhraseRole {
     Courtesy,
     /// Stands before the value to be reached (`from 20 to 50`).
     Target,
+    /// Opens or closes a conversation and asks for nothing (`hello`).
+    Greeting,
+    /// Makes of a step a small one (`a bit`).
+    Small,
 }
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 42] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -138,6 +142,8 @@ impl PhraseRole {
         Self::Exhaustive,
         Self::Courtesy,
         Self::Target,
+        Self::Greeting,
+        Self::Small,
     ];
 
     /// The bit of this role in a set of roles.

@@ -19,7 +19,7 @@ impl Session {
         self.refresh();
         self.history.revoke_grants();
         let pending = self.pending.take();
-        let said = answer(&self.policy, &self.config, heard);
+        let said = answer(&self.policy, &self.config, heard, pending.as_ref());
         if said == Answer::NotTheDriver {
             return;
         }

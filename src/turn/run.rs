@@ -134,7 +134,7 @@ impl<'a> Run<'a> {
             (self.events)(Event::Asks { asks });
             return Ok(None);
         };
-        let answer = super::answer::answer(&session.policy, &session.config, heard);
+        let answer = super::answer::answer(&session.policy, &session.config, heard, Some(&pending));
         if answer != Answer::Other {
             (self.events)(Event::Answered { yes: answer == Answer::Yes });
         }

@@ -67,7 +67,8 @@ impl Session {
         config: Config,
         vehicle: Arc<dyn Vehicle>,
     ) -> Self {
-        let history = History::new(&policy.model);
+        let mut history = History::new(&policy.model);
+        history.bind_consent();
         let epoch = vehicle.epoch();
         Self {
             id,
