@@ -30,8 +30,10 @@ pub(super) fn candidates(
         None => !is_clock(reading, n.at),
     };
     let mut left: Vec<Number> = all(reading).into_iter().filter(|n| counted(n) && fits(n)).collect();
-    if own.is_some() && left.iter().any(|n| unit_after(reading, n.at, &units) == own) {
-        left.retain(|n| unit_after(reading, n.at, &units) == own);
+    if own.is_some() {
+        // `30 or 50 percent` says the unit of both.
+        let shares = |n: &Number| reading.role(PhraseRole::Or).any(|h| h.start == n.at + 1);
+        prefer(&mut left, |n| unit_after(reading, n.at, &units) == own || shares(n));
     }
     if is_several(&left) {
         let words = reading.words();

@@ -1,5 +1,10 @@
 //! What a turn does when the car does not do what it is told.
 
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use obligato::model::Decision;
+use obligato::state::{Clock, SystemClock};
 use obligato::turn::{Budget, Config, Done, Event};
 use obligato::vehicle::{Fault, FaultMode};
 use serde_json::json;
@@ -82,4 +87,40 @@ fn what_changed_after_it_was_read_is_read_again_before_anything_is_done() {
         assert!(scene.writes().iter().any(|w| w.contains("DRIVER_REAR")), "after {after}: {:?}", scene.writes());
         assert_eq!(scene.car.get(window), Some(json!(0)), "after {after}");
     }
+}
+
+/// A clock that leaps when it is told to, as if the machine had been held up.
+#[derive(Debug, Default)]
+struct Leaping(Mutex<Duration>);
+
+impl Clock for Leaping {
+    fn since_boot(&self) -> Duration {
+        SystemClock.since_boot() + *self.0.lock().unwrap()
+    }
+
+    fn unix(&self) -> Duration {
+        SystemClock.unix()
+    }
+}
+
+#[test]
+fn a_clearance_that_waited_too_long_is_sought_anew() {
+    let verdicts = |leap: Duration| {
+        let mut scene = Scene::new(&[ac()]);
+        let clock = Arc::new(Leaping::default());
+        scene.clock(clock.clone());
+        let mut leapt = false;
+        scene.world = Box::new(move |event, _| {
+            let cleared = matches!(event, Event::Judged { report } if report.verdict == Decision::Amend);
+            if cleared && !std::mem::replace(&mut leapt, true) {
+                *clock.0.lock().unwrap() += leap;
+            }
+        });
+        scene.says("turn on the AC");
+        assert!(scene.writes().iter().any(|w| w.contains("set_air_conditioning")), "{:?}", scene.writes());
+        let is_write = |e: &&Event| matches!(e, Event::Executed { call, .. } if !call.tool.starts_with("get_"));
+        let first = scene.events.iter().position(|e| is_write(&e)).unwrap();
+        scene.events[..first].iter().filter(|e| matches!(e, Event::Judged { .. })).count()
+    };
+    assert!(verdicts(Duration::from_secs(60)) > verdicts(Duration::ZERO));
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use obligato::model::Draft;
 use obligato::model::Limits;
 use obligato::policy::HardLimits;
-use obligato::state::SystemClock;
+use obligato::state::{Clock, SystemClock};
 use obligato::student::{Answer, Cancel, Prompt, Student, StudentError, Usage};
 use obligato::turn::{Config, Event, Heard, Models, Session, TurnReport};
 use obligato::vehicle::{Scenario, Sim, SimHandle};
@@ -88,6 +88,11 @@ impl Scene {
     /// One turn.
     pub fn says(&mut self, text: &str) -> TurnReport {
         self.hears(&Heard::text(text))
+    }
+
+    /// Another clock.
+    pub fn clock(&mut self, clock: Arc<dyn Clock>) {
+        self.session.set_clock(clock);
     }
 
     /// One turn, with what the recogniser reports.
