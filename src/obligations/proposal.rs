@@ -131,6 +131,9 @@ impl<'p> Asked<'_, 'p> {
         let takes_away = hit.is(PhraseRole::Remove) || hit.is(PhraseRole::No) || hit.is(PhraseRole::Look);
         let does = [PhraseRole::Change, PhraseRole::On, PhraseRole::Off, PhraseRole::Least].iter().any(|r| hit.is(*r));
         let verb = hit.means(Meaning::Verb(self.tool));
+        if hit.is(PhraseRole::Changed) && !hit.is(PhraseRole::Change) {
+            return false; // `I opened it` reports what was done
+        }
         (verb || ((does || self.is_argument(hit)) && !takes_away)) && !self.is_state(hit) && !self.contradicts(hit)
     }
 
