@@ -150,3 +150,47 @@ fn ends_alike(a: &str, b: &str) -> bool {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     short.len() >= 5 && long.ends_with(short) && long.len() - short.len() <= 3
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, kitchen};
+    use super::*;
+    use crate::obligations::Owed;
+    use serde_json::json;
+
+    /// How many addresses are invented and how many misdirected.
+    fn found(driver: &str, addresses: &[&str]) -> (usize, usize) {
+        let policy = kitchen();
+        let guest =
+            |id: &str, name: &str, mail: &str| json!({"id": id, "name": {"first": name, "last": "Lee"}, "mail": mail});
+        let guests = json!([guest("gue_1", "Ann", "ann@x.org"), guest("gue_2", "Bob", "bob@x.org")]);
+        let history = Talk::new(&policy).driver(driver).done("get_habits", json!({}), guests).history();
+        let draft = calls(&[("send_list", json!({"text": "Eggs.", "addresses": addresses}))]);
+        let owed = Owed { amended: draft.clone(), ..Owed::default() };
+        let view = View::new(&policy, &history, &draft, &owed);
+        (invented(&view).unwrap().len(), misdirected(&view).unwrap().len())
+    }
+
+    #[test]
+    fn what_a_result_or_the_driver_gave_is_known() {
+        assert_eq!(found("send Ann Lee the list", &["ann@x.org"]), (0, 0));
+        assert_eq!(found("send it to joe@y.org", &["joe@y.org"]), (0, 0));
+        assert_eq!(found("send it to 0800 123456", &["0800123456"]), (0, 0));
+        assert_eq!(found("send it to 0800 123456", &["+49 800 123456"]), (0, 0), "with the country's code");
+    }
+
+    #[test]
+    fn what_nobody_gave_is_invented_however_alike() {
+        assert_eq!(found("send Ann Lee the list", &["ann@y.org"]).0, 1);
+        assert_eq!(found("send it to joe@y.org", &["joe@y.or"]).0, 1);
+        assert_eq!(found("send it to 0800 123456", &["0800 123457", "0800 654321"]).0, 2);
+    }
+
+    #[test]
+    fn the_address_of_somebody_else_is_misdirected_unless_its_owner_was_meant_too() {
+        assert_eq!(found("send Ann Lee the list", &["bob@x.org"]), (0, 1));
+        assert_eq!(found("send Ann Lee and Bob Lee the list", &["bob@x.org"]), (0, 0));
+        assert_eq!(found("send my brother the list", &["bob@x.org"]), (0, 0), "who that is nobody can tell");
+        assert_eq!(found("send Ann Lee the list and copy bob@x.org", &["bob@x.org"]), (0, 0));
+    }
+}

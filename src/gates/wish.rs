@@ -139,3 +139,47 @@ fn other_switch(view: &View<'_>, said: &Said<'_, '_>, call: &ToolCall, tool: Too
         format!("the driver wants it {way}, and `{name}` of {call} says the opposite")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, call, calls, kitchen};
+    use super::*;
+    use crate::obligations::Owed;
+    use serde_json::json;
+
+    fn found(talk: impl FnOnce(Talk<'_>) -> Talk<'_>, on: bool) -> Option<String> {
+        let policy = kitchen();
+        let history = talk(Talk::new(&policy)).history();
+        let draft = calls(&[("set_stove_light", json!({"on": on}))]);
+        let owed = Owed { amended: draft.clone(), ..Owed::default() };
+        let view = View::new(&policy, &history, &draft, &owed);
+        let tool = policy.inventory.position("set_stove_light").unwrap();
+        strayed(&view, &call("set_stove_light", json!({"on": on})), tool).unwrap()
+    }
+
+    #[test]
+    fn the_opposite_switch_is_not_what_was_asked_for() {
+        assert!(found(|t| t.driver("turn off the stove light"), true).is_some());
+        assert!(found(|t| t.driver("stove light off please"), true).is_some());
+        assert!(found(|t| t.driver("schalte das Herdlicht ein"), false).is_some());
+        assert_eq!(found(|t| t.driver("turn off the stove light"), false), None);
+    }
+
+    #[test]
+    fn a_condition_a_denial_or_an_earlier_word_leaves_it_open() {
+        for driver in ["turn off the stove light if it is on", "don't turn off the stove light"] {
+            assert_eq!(found(|t| t.driver(driver), true), None, "{driver}");
+        }
+        let said = ["I need the stove light", "turn off the stove light"];
+        assert_eq!(found(|t| t.driver(said[0]).assistant("Now?").driver(said[1]), true), None);
+    }
+
+    #[test]
+    fn a_greeting_asks_for_nothing_and_a_remark_may_ask_for_something() {
+        assert!(found(|t| t, true).is_some());
+        assert!(found(|t| t.driver("Hello there!"), true).is_some());
+        assert!(found(|t| t.driver("Guten Morgen"), true).is_some());
+        assert_eq!(found(|t| t.driver("it is dark here"), true), None);
+        assert_eq!(found(|t| t.driver("allume la lampe"), true), None);
+    }
+}

@@ -92,7 +92,7 @@ impl<'a, 'p> Proposal<'a, 'p> {
     fn orders(&self, answer: &Reading<'_>, sentence: u16) -> bool {
         let acting = |h: &&Hit<'_>| {
             self.calls.iter().any(|(tool, _)| h.means(Meaning::Verb(*tool)) || h.is(PhraseRole::Change))
-                && !h.is(PhraseRole::Changed)
+                && !is_report(answer, h)
                 && self.was_asked(answer, h)
         };
         let words = answer.words();
@@ -186,11 +186,13 @@ impl<'a, 'p> Proposal<'a, 'p> {
         let text = |r: &Reading<'_>, at: usize| r.words().text(at).to_owned();
         let first = text(answer, hit.start);
         // A call that switches nothing and sets no number has one verb, however it is called.
-        let turns = [PhraseRole::Off, PhraseRole::Least, PhraseRole::Remove].iter().any(|r| hit.is(*r));
+        let turns = alike(answer, hit).any(|h| {
+            let role = [PhraseRole::Off, PhraseRole::Least, PhraseRole::Remove].iter().any(|r| h.is(*r));
+            role || value(self.policy, h).is_some()
+        });
         let plain = |v: &serde_json::Value| !v.is_boolean() && !v.is_number();
-        let other = turns || value(self.policy, hit).is_some();
         let carries = |(tool, call): &(ToolIx, &ToolCall)| {
-            !other && hit.means(Meaning::Verb(*tool)) && call.arguments.values().all(plain)
+            !turns && hit.means(Meaning::Verb(*tool)) && call.arguments.values().all(plain)
         };
         self.calls.iter().any(|(tool, _)| hit.names(*tool))
             || self.calls.iter().any(carries)
@@ -254,6 +256,18 @@ fn start(answer: &Reading<'_>, sentence: u16) -> usize {
 /// Whether a word is another or a longer form of it (`raining` of `rain`).
 fn is_form(word: &str, base: &str) -> bool {
     word == base || (base.len() >= 4 && word.strip_prefix(base).is_some_and(|rest| rest.chars().count() <= 3))
+}
+
+/// Everything that the words of a phrase stand for.
+pub(super) fn alike<'s, 'p>(reading: &'s Reading<'p>, hit: &Hit<'_>) -> impl Iterator<Item = &'s Hit<'p>> {
+    let (start, end) = (hit.start, hit.end);
+    reading.hits().iter().filter(move |h| h.start == start && h.end == end)
+}
+
+/// Whether a phrase reports what was done (`opened`) rather than names the doing.
+pub(super) fn is_report(reading: &Reading<'_>, hit: &Hit<'_>) -> bool {
+    let is = |role| alike(reading, hit).any(|h| h.is(role));
+    is(PhraseRole::Changed) && !is(PhraseRole::Change)
 }
 
 /// The word of schemas that a phrase stands for, if it does.

@@ -91,7 +91,7 @@ impl<'a, 'p> Said<'a, 'p> {
             return false;
         }
         let quotations = self.written.map(quotations).unwrap_or_default();
-        if quotations.iter().any(|q| *q == spaced) {
+        if quotations.contains(&spaced) {
             return true;
         }
         if quotations.iter().any(|q| q.contains(&spaced)) {

@@ -87,7 +87,7 @@ impl Owners {
     /// a part of it that no other owner bears. Two values of one kind under one name are ambiguous.
     pub fn named(&self, value: &str, said: &str) -> bool {
         let Some(owner) = self.0.iter().find(|o| o.has(value)) else { return false };
-        self.are_named(said).iter().any(|o| *o == owner) && owner.is_sole(value)
+        self.are_named(said).contains(&owner) && owner.is_sole(value)
     }
 
     /// The values of one kind (that of `like`) of everybody whom a text names.

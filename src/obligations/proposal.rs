@@ -3,7 +3,7 @@
 //! `Shall I open the trunk?` does. A question that negates the action, puts it off, puts another
 //! action before it (`remind you to open`, `cancel opening`) or only speaks of a state does not.
 
-use super::answer::{Proposal, value};
+use super::answer::{Proposal, alike, is_report, value};
 use crate::model::{ToolCall, Words};
 use crate::policy::{Hit, Meaning, PhraseRole, Policy, Reading};
 use crate::tools::{Tool, ToolIx};
@@ -131,10 +131,12 @@ impl<'p> Asked<'_, 'p> {
         let takes_away = hit.is(PhraseRole::Remove) || hit.is(PhraseRole::No) || hit.is(PhraseRole::Look);
         let does = [PhraseRole::Change, PhraseRole::On, PhraseRole::Off, PhraseRole::Least].iter().any(|r| hit.is(*r));
         let verb = hit.means(Meaning::Verb(self.tool));
-        if hit.is(PhraseRole::Changed) && !hit.is(PhraseRole::Change) {
-            return false; // `I opened it` reports what was done
+        if is_report(self.question, hit) {
+            return false;
         }
-        (verb || ((does || self.is_argument(hit)) && !takes_away)) && !self.is_state(hit) && !self.contradicts(hit)
+        (verb || ((does || self.is_argument(hit)) && !takes_away))
+            && !self.is_state(hit)
+            && !alike(self.question, hit).any(|h| self.contradicts(h))
     }
 
     /// Whether a phrase says how something stands: a copula comes before it, save for adverbs. `I'll be

@@ -67,6 +67,12 @@ fn words_that_nobody_asked_about_make_it_no_yes() {
         "Perfect weather today.",
         "Sure took you long enough.",
         "Okay, tell me about the weather.",
+        "I opened it.",
+        "Thanks, I'm fine.",
+        "Right at the next corner.",
+        "Yes, the trunk is open already.",
+        "Yes and close it right after",
+        "Confirm the route.",
     ] {
         assert_ne!(opened("Shall I open the trunk?", answer), "clear", "{answer}");
     }
@@ -135,6 +141,14 @@ fn a_question_must_propose_the_very_action() {
         "Should I ask the passenger to open the trunk?",
         "I won't open the trunk, okay?",
         "Is it true that the trunk is open?",
+        "I opened the trunk. Is that okay?",
+        "Should I avoid opening the trunk?",
+        "Do you want me to ask before I open the trunk?",
+        "Shall I tell Ann to open the trunk?",
+        "Would you like me to open the trunk or keep it closed?",
+        "I could not open the trunk. Should I try the window?",
+        "Soll ich den Kofferraum später öffnen?",
+        "Soll ich statt des Kofferraums das Fenster öffnen?",
         "Soll ich den Kofferraum nicht öffnen?",
         "Soll ich dich daran erinnern, den Kofferraum zu öffnen?",
         "Soll ich den Kofferraum geschlossen lassen?",
