@@ -110,7 +110,13 @@ fn other_item(
         }
     }
     let reached = |m: &&String| item.resolve(m).is_some_and(|r| r == ItemRef::All || is_same(view, r, wanted));
-    if named.is_empty() || named.iter().any(reached) {
+    // Whoever names every item one by one means all of them.
+    let single = |m: &&String| item.resolve(m).is_some_and(|r| r != ItemRef::All);
+    let said_too = |m: &String| {
+        named.iter().any(|n| item.resolve(n).zip(item.resolve(m)).is_some_and(|(a, b)| is_same(view, a, b)))
+    };
+    let every = wanted == ItemRef::All && param.members().iter().filter(single).all(said_too);
+    if named.is_empty() || every || named.iter().any(reached) {
         return Ok(None);
     }
     let named: Vec<&str> = named.iter().map(|m| m.as_str()).collect();

@@ -204,8 +204,10 @@ impl<'a, 'p> Said<'a, 'p> {
         let narrower =
             |m: &&String| parts(m).len() > parts(member).len() && parts(member).iter().all(|p| parts(m).contains(p));
         !self.has(PhraseRole::All)
-            && self.says(policy, member)
-            && !singles().filter(narrower).any(|m| self.says(policy, m))
+            && self
+                .places(policy, member)
+                .iter()
+                .any(|place| !singles().filter(narrower).any(|m| self.places(policy, m).contains(place)))
     }
 
     /// Whether the items are spoken of in the plural: in a longer form than any that is declared in the
@@ -229,7 +231,11 @@ impl<'a, 'p> Said<'a, 'p> {
     /// Whether every part of a schema's word is said together, in the schema's spelling or the
     /// language's own.
     fn says(&self, policy: &Policy, member: &str) -> bool {
-        let segments = self.segments();
+        !self.places(policy, member).is_empty()
+    }
+
+    /// The stretches of words in which every part of a schema's word is said.
+    fn places(&self, policy: &Policy, member: &str) -> Vec<(usize, usize)> {
         let at = |part: &String| -> Vec<usize> {
             let meaning = policy.lexicon.value(part);
             let spelled =
@@ -237,9 +243,11 @@ impl<'a, 'p> Said<'a, 'p> {
             let meant = self.hits().filter(|h| meaning.is_some_and(|m| h.means(m)));
             spelled.map(|(at, _)| at).chain(meant.map(|h| h.start)).collect()
         };
-        let places: Vec<Vec<usize>> = parts(member).iter().map(at).collect();
-        let within = |range: &(usize, usize)| places.iter().all(|p| p.iter().any(|at| (range.0..range.1).contains(at)));
-        !places.is_empty() && segments.iter().any(within)
+        let said: Vec<Vec<usize>> = parts(member).iter().map(at).collect();
+        let within = |range: &(usize, usize)| said.iter().all(|p| p.iter().any(|at| (range.0..range.1).contains(at)));
+        let mut segments = self.segments();
+        segments.retain(|range| !said.is_empty() && within(range));
+        segments
     }
 
     /// Stretches of words from one comma, `and` or `or` to the next.

@@ -228,6 +228,7 @@ impl<'a> Run<'a> {
             bound,
             policy: self.session.policy.hash,
             epoch: self.session.epoch,
+            step: self.session.history.steps(),
         });
         (self.events)(Event::Question { question: question.clone(), bound: bound_calls });
         End::Asked(question)

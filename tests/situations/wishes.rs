@@ -33,6 +33,7 @@ fn a_call_acts_on_the_item_that_was_named() {
         ("Open the left rear window to 20 percent", "DRIVER_REAR"),
         ("Öffne das Beifahrerfenster auf 20 Prozent", "PASSENGER"),
         ("Open the driver and the passenger window to 20 percent", "PASSENGER"),
+        ("Open the driver, passenger, rear driver and rear passenger window to 20 percent", "ALL"),
         ("Open a window to 20 percent", "DRIVER"),
     ] {
         assert_eq!(window(driver, item, 20), "clear", "{driver} {item}");
