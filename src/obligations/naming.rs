@@ -84,7 +84,7 @@ impl<'a, 'p> Said<'a, 'p> {
 
     /// Whether a text stands in it as a whole: a quotation, or from the beginning of a clause to the end
     /// of one. A part of a sentence is another text: `sell the house` is not `do not sell the house`.
-    fn holds_text(&self, text: &str) -> bool {
+    fn holds_text(&self, param: &Param, text: &str) -> bool {
         let wanted = Words::new(text);
         let spaced = wanted.spaced();
         if spaced.trim().is_empty() || !self.spaced().contains(&spaced) {
@@ -99,6 +99,11 @@ impl<'a, 'p> Said<'a, 'p> {
         }
         let words = self.reading.words();
         let wanted: Vec<&str> = wanted.iter().map(|(_, t)| t).collect();
+        // `The message I am late` says which text begins there.
+        let is_named_after = |param: &Param, word: &str| {
+            let name = param.name.to_lowercase();
+            name == word || name.split('_').any(|part| part.len() >= 4 && part == word)
+        };
         (0..words.len()).any(|at| {
             let end = at + wanted.len();
             let edge = |left: usize, right: usize| match (words.get(left), words.get(right)) {
@@ -107,7 +112,7 @@ impl<'a, 'p> Said<'a, 'p> {
                 _ => true,
             };
             (at..end).map(|i| words.text(i)).eq(wanted.iter().copied())
-                && (at == 0 || edge(at - 1, at))
+                && (at == 0 || edge(at - 1, at) || is_named_after(param, words.text(at - 1)))
                 && edge(end - 1, end)
         })
     }
@@ -129,11 +134,13 @@ impl<'a, 'p> Said<'a, 'p> {
     /// Whether it names an argument's value.
     pub fn names(&self, policy: &Policy, history: &History, tool: ToolIx, param: &Param, value: &Json) -> bool {
         match value {
-            Json::Bool(on) => self.switch() == Some(*on),
+            // In the schema's own words: `on false`, `percentage 50`.
+            Json::Bool(_) if self.spells(param, &(!value.as_bool().unwrap_or_default()).into()) => false,
+            Json::Bool(on) => self.spells(param, value) || self.switch() == Some(*on),
             Json::Number(n) => n.as_f64().is_some_and(|n| self.names_number(policy, tool, param, n)),
             Json::String(text) if param.members().contains(text) => self.names_member(policy, tool, param, text),
             Json::String(text) if is_address(text) => self.names_owners(history, &[text]),
-            Json::String(text) => self.names_text(history, text),
+            Json::String(text) => self.names_text(history, param, text),
             Json::Array(items) => {
                 let texts: Option<Vec<&str>> = items.iter().map(Json::as_str).collect();
                 match texts.filter(|t| t.iter().any(|t| is_address(t))) {
@@ -149,6 +156,11 @@ impl<'a, 'p> Said<'a, 'p> {
             }
             Json::Null => true,
         }
+    }
+
+    /// Whether an argument is spelled out as the schema has it, name and value.
+    fn spells(&self, param: &Param, value: &Json) -> bool {
+        self.spaced().contains(&Words::new(&format!("{} {value}", param.name)).spaced())
     }
 
     /// On or off where it is said beyond doubt: by a phrase of its own (`turn off`), or by the one word
@@ -269,12 +281,12 @@ impl<'a, 'p> Said<'a, 'p> {
 
     /// Whether it names a text: one that a result showed by itself may stand anywhere, any other only as
     /// a whole.
-    fn names_text(&self, history: &History, text: &str) -> bool {
+    fn names_text(&self, history: &History, param: &Param, text: &str) -> bool {
         let shown = history.identifiers().get(text).is_some();
         if shown && self.spaced().contains(&Words::new(text).spaced()) {
             return true;
         }
-        self.holds_text(text)
+        self.holds_text(param, text)
     }
 
     /// Whether it names the owners of these addresses, numbers or identifiers and nobody else. What is

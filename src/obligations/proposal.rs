@@ -43,8 +43,9 @@ pub(super) fn proposal<'a, 'p>(
     }
     if asking.is_empty() {
         // `Shall I?` asks for what was said right before it.
-        let first = bare.first()?;
-        let subject = (0..*first).rev().find(|s| asked.carries(*s) || asked.is_about_something(*s));
+        let last = bare.last()?;
+        let before = (0..*last).rev().filter(|s| !bare.contains(s));
+        let subject = before.into_iter().find(|s| asked.carries(*s) || asked.is_about_something(*s));
         match subject {
             Some(s) if asked.carries(s) || asked.proposes(s) == Form::Proposal => asking.push(s),
             None if asked.carries_text() => {}

@@ -122,6 +122,7 @@ fn a_question_must_propose_the_very_action() {
         "The trunk is closed. Would you like me to go ahead and open it?",
         "Open the trunk anyway?",
         "This needs your explicit yes: trunk open. Shall I go ahead?",
+        "This needs your confirmation. I would do this: open close trunk door with action OPEN. Shall I proceed?",
     ] {
         assert_eq!(opened(question, "Yes."), "clear", "{question}");
     }
@@ -257,6 +258,7 @@ fn a_mail_says_what_was_read_out_and_not_a_part_of_it() {
     for text in ["sell the house", "send this mail", "Please do not sell", "Please do not sell the house now"] {
         assert_ne!(mail(question, &["ann@x.org"], text), "clear", "{text}");
     }
+    assert_eq!(mail("Shall I send ann@x.org the message I am late?", &["ann@x.org"], "I am late"), "clear");
     let lines = "To: ann@x.org\nMessage: \"Dear Ann,\nI am late.\nSorry!\"\nShall I send it?";
     assert_eq!(mail(lines, &["ann@x.org"], "Dear Ann,\n\nI am late.\nSorry!"), "clear");
     assert_ne!(mail(lines, &["ann@x.org"], "I am late."), "clear");
@@ -271,4 +273,19 @@ fn a_yes_is_spent_by_tool_and_target() {
     let twice = standing().driver("Open the trunk.").assistant("Shall I open the trunk?").driver("Yes");
     let [call] = trunk();
     assert_eq!(twice.drafts(&[call.clone(), call]).verdict(), "ask", "one yes is for one call");
+}
+
+#[test]
+fn a_switch_may_be_spelled_out_as_the_schema_has_it() {
+    let lights = json!({"head_lights_low_beams": true, "head_lights_high_beams": true, "fog_light_front": false,
+        "fog_light_rear": false});
+    let beams = |question: &str, on: bool| {
+        let scene =
+            Scene::new(cabin()).driver("The lights, please.").read("get_exterior_lights_status", lights.clone());
+        let scene = scene.assistant(question).driver("Yes.");
+        scene.drafts(&[("set_head_lights_high_beams", json!({"on": on}))]).verdict().to_owned()
+    };
+    let spelled = "I would do this: set head lights high beams with on false. Shall I proceed?";
+    assert_eq!(beams(spelled, false), "clear");
+    assert_ne!(beams(spelled, true), "clear");
 }
