@@ -271,7 +271,18 @@ pub(super) fn is_report(reading: &Reading<'_>, hit: &Hit<'_>) -> bool {
 }
 
 /// The word of schemas that a phrase stands for, if it does.
-pub(super) fn value(policy: &Policy, hit: &Hit<'_>) -> Option<Meaning> {
+fn value(policy: &Policy, hit: &Hit<'_>) -> Option<Meaning> {
+    values(policy).into_iter().find(|meaning| hit.means(*meaning))
+}
+
+/// What the words of schemas mean that the phrase tables know.
+pub(super) fn values(policy: &Policy) -> Vec<Meaning> {
     let words = policy.phrases.iter().flat_map(|table| table.values.keys());
-    words.filter_map(|word| policy.lexicon.value(word)).find(|meaning| hit.means(*meaning))
+    let mut found: Vec<Meaning> = Vec::new();
+    for meaning in words.filter_map(|word| policy.lexicon.value(word)) {
+        if !found.contains(&meaning) {
+            found.push(meaning);
+        }
+    }
+    found
 }

@@ -3,7 +3,7 @@
 //! `Shall I open the trunk?` does. A question that negates the action, puts it off, puts another
 //! action before it (`remind you to open`, `cancel opening`) or only speaks of a state does not.
 
-use super::answer::{Proposal, alike, is_report, value};
+use super::answer::{Proposal, alike, is_report, values};
 use crate::model::{ToolCall, Words};
 use crate::policy::{Hit, Meaning, PhraseRole, Policy, Reading};
 use crate::tools::{Tool, ToolIx};
@@ -29,7 +29,7 @@ pub(super) fn proposal<'a, 'p>(
     tool: ToolIx,
     call: &'a ToolCall,
 ) -> Option<Proposal<'a, 'p>> {
-    let asked = Asked { policy, question, tool, call, quoted: said_by(question, call) };
+    let asked = Asked::new(policy, question, tool, call);
     let leave: Vec<u16> = (0..question.words().sentences()).filter(|s| asked.asks_leave(*s)).collect();
     let mut asking = Vec::new();
     let mut bare = Vec::new();
@@ -75,12 +75,38 @@ struct Asked<'a, 'p> {
     policy: &'p Policy,
     question: &'a Reading<'p>,
     tool: ToolIx,
-    call: &'a ToolCall,
     /// Words that are the call's own texts: said about, not said.
     quoted: Vec<bool>,
+    /// The words of the call's arguments, lower-case.
+    parts: Vec<String>,
+    /// What these mean.
+    own: Vec<Meaning>,
+    /// What other members of the same enumerations mean.
+    others: Vec<Meaning>,
+    /// Everything that words of schemas mean.
+    values: Vec<Meaning>,
 }
 
-impl<'p> Asked<'_, 'p> {
+impl<'a, 'p> Asked<'a, 'p> {
+    fn new(policy: &'p Policy, question: &'a Reading<'p>, tool: ToolIx, call: &'a ToolCall) -> Self {
+        let texts = call.arguments.values().filter_map(serde_json::Value::as_str).filter(|t| t.len() <= 64);
+        let parts: Vec<String> = texts.flat_map(|t| t.split(['_', ' ']).map(str::to_lowercase)).collect();
+        let params = policy.inventory.at(tool).into_iter().flat_map(|t| &t.params);
+        let members = params.filter(|p| call.arguments.contains_key(&p.name)).flat_map(|p| p.members());
+        let members: Vec<String> = members.flat_map(|m| m.split('_')).map(str::to_lowercase).collect();
+        let meanings = |words: &[String]| words.iter().filter_map(|w| policy.lexicon.value(w)).collect();
+        Self {
+            own: meanings(&parts),
+            others: meanings(&members),
+            values: values(policy),
+            quoted: said_by(question, call),
+            policy,
+            question,
+            tool,
+            parts,
+        }
+    }
+
     fn is_said(&self, at: usize) -> bool {
         !self.quoted.get(at).copied().unwrap_or(false) && self.question.words().get(at).is_some_and(|w| !w.quoted)
     }
@@ -160,25 +186,12 @@ impl<'p> Asked<'_, 'p> {
 
     /// Whether a phrase says the value of one of the call's words.
     fn is_argument(&self, hit: &Hit<'_>) -> bool {
-        let Some(said) = value(self.policy, hit) else { return false };
-        self.parts().any(|part| self.policy.lexicon.value(&part) == Some(said))
-    }
-
-    fn parts(&self) -> impl Iterator<Item = String> {
-        let texts = self.call.arguments.values().filter_map(serde_json::Value::as_str);
-        let parts: Vec<String> = texts.flat_map(|t| t.split(['_', ' ']).map(str::to_lowercase)).collect();
-        parts.into_iter()
+        self.own.iter().any(|m| hit.means(*m))
     }
 
     /// Whether a phrase says another member of an enumeration than the call has.
     fn contradicts(&self, hit: &Hit<'_>) -> bool {
-        let Some(said) = value(self.policy, hit) else { return false };
-        let Some(tool) = self.policy.inventory.at(self.tool) else { return false };
-        let own: Vec<String> = self.parts().collect();
-        let means = |word: &str| self.policy.lexicon.value(word) == Some(said);
-        let members = tool.params.iter().filter(|p| self.call.arguments.contains_key(&p.name));
-        let other = members.flat_map(|p| p.members()).flat_map(|m| m.split('_')).map(str::to_lowercase);
-        other.into_iter().any(|m| means(&m)) && !own.iter().any(|m| means(m))
+        self.others.iter().any(|m| hit.means(*m)) && !self.is_argument(hit)
     }
 
     fn proposes(&self, sentence: u16) -> Form {
@@ -269,7 +282,8 @@ impl<'p> Asked<'_, 'p> {
     fn leads(&self, at: usize) -> bool {
         let text = self.question.words().text(at);
         let covering = || self.question.hits().iter().filter(|h| h.start <= at && at < h.end);
-        let object = |h: &Hit<'_>| h.names(self.tool) || h.number().is_some() || value(self.policy, h).is_some();
+        let object =
+            |h: &Hit<'_>| h.names(self.tool) || h.number().is_some() || self.values.iter().any(|m| h.means(*m));
         let role = |h: &Hit<'_>| LEADS.iter().any(|r| h.is(*r)) || h.is(PhraseRole::All) || h.is(PhraseRole::Current);
         let number = text.starts_with(|c: char| c.is_ascii_digit());
         let tool = self.policy.inventory.at(self.tool);
@@ -281,7 +295,7 @@ impl<'p> Asked<'_, 'p> {
         !self.is_said(at)
             || number
             || before
-            || self.parts().any(|part| part == text)
+            || self.parts.iter().any(|part| part == text)
             || tool.is_some_and(|t| param(t) || member(t))
             || covering().any(|h| object(h) || role(h))
     }

@@ -35,6 +35,9 @@ impl Student for Script {
     }
 }
 
+/// What may happen to the car from outside when something happens in a turn.
+type World = Box<dyn FnMut(&Event, &SimHandle)>;
+
 /// A running session.
 pub struct Scene {
     session: Session,
@@ -46,7 +49,7 @@ pub struct Scene {
     /// Everything that happened.
     pub events: Vec<Event>,
     /// What the rest of the world does to the car when something happens in a turn.
-    pub world: Box<dyn FnMut(&Event, &SimHandle)>,
+    pub world: World,
 }
 
 impl Scene {
