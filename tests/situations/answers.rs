@@ -289,3 +289,16 @@ fn a_switch_may_be_spelled_out_as_the_schema_has_it() {
     assert_eq!(beams(spelled, false), "clear");
     assert_ne!(beams(spelled, true), "clear");
 }
+
+#[test]
+fn a_car_that_creeps_or_rolls_back_does_not_stand_still() {
+    let trunk_at = |speed: Json| {
+        let scene =
+            Scene::new(cabin()).driver("Open the trunk.").read("get_vehicle_motion", json!({"speed_kph": speed}));
+        scene.assistant("Shall I open the trunk?").driver("Yes.").drafts(&trunk()).verdict().to_owned()
+    };
+    assert_eq!(trunk_at(json!(0)), "clear");
+    for speed in [json!(0.4), json!(-20), json!(-0.4), json!(6), json!("0"), json!(null)] {
+        assert_ne!(trunk_at(speed.clone()), "clear", "{speed}");
+    }
+}
