@@ -12,7 +12,7 @@
 #![cfg(feature = "compile")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value as Json, json};
 
@@ -116,4 +116,32 @@ fn a_transcript_that_makes_no_sense_is_refused_with_its_line() {
     desk.refused(draft, "line 2 is not a chat message");
     std::fs::write(desk.path("talk.jsonl"), "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"{}\"}\n").unwrap();
     desk.refused(draft, "the result of call `x`, which nobody made");
+}
+
+#[test]
+fn a_reader_that_closes_the_pipe_ends_every_command_in_peace() {
+    let desk = Desk::new();
+    desk.verify(b"{\"role\":\"assistant\",\"content\":\"Hello!\"}");
+    let cabin = root("policies/cabin").display().to_string();
+    let (policy, talk, draft) = (desk.path("cabin.obl"), desk.path("talk.jsonl"), desk.path("draft.json"));
+    std::fs::write(desk.path("none.jsonl"), "").unwrap();
+    let recorded = desk.path("none.jsonl");
+    let verify = ["verify", "--policy", &policy, "--transcript", &talk, "--draft", &draft];
+    let mut commands: Vec<Vec<&str>> = vec![verify.to_vec(), [verify.as_slice(), &["--json"]].concat()];
+    commands.push(vec!["explain"]);
+    commands.push(vec!["explain", "confirmation"]);
+    commands.push(vec!["replay", "--policy", &policy, &recorded]);
+    for json in [&[][..], &["--json"]] {
+        commands.push([&["compile", &cabin][..], json].concat());
+        commands.push([&["test", &cabin, "--filter", "a_charge_limit_of"][..], json].concat());
+    }
+    for arguments in commands {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_obligato"));
+        let out = command.args(&arguments).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(!said.contains("panicked") && !said.contains("pipe"), "{arguments:?}: {said}");
+        assert!(matches!(out.status.code(), Some(0 | 1)), "{arguments:?}: {:?}", out.status);
+    }
 }

@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let (set, compiled) = match set.and_then(|set| compile(&set).map(|compiled| (set, compiled))) {
         Ok(done) => done,
         Err(errors) => {
-            report_errors(&errors, args.json);
+            report_errors(&errors, args.json).map_err(CliError::output)?;
             return Ok(Exit::Input);
         }
     };
@@ -55,11 +55,11 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         // A read-only source tree still compiles; the schema is for editors.
         eprintln!("{}: not written: {error}", schema.display());
     }
-    summary(args, &compiled, &policy, blob.len());
+    summary(args, &compiled, &policy, blob.len()).map_err(CliError::output)?;
     Ok(Exit::Done)
 }
 
-fn report_errors(errors: &CompileErrors, json: bool) {
+fn report_errors(errors: &CompileErrors, json: bool) -> io::Result<()> {
     if json {
         let list: Vec<_> = errors
             .0
@@ -69,15 +69,17 @@ fn report_errors(errors: &CompileErrors, json: bool) {
                 json!({"file": place.map(|p| &*p.file), "line": place.map(|p| p.line), "error": error.to_string()})
             })
             .collect();
-        println!("{}", json!({ "errors": list }));
+        writeln!(io::stdout(), "{}", json!({ "errors": list }))?;
     } else {
         eprintln!("{errors}");
         let count = errors.0.len();
         eprintln!("obligato: {count} error{}, nothing was written", if count == 1 { "" } else { "s" });
     }
+    Ok(())
 }
 
-fn summary(args: &Args, compiled: &Compiled, policy: &Policy, bytes: usize) {
+fn summary(args: &Args, compiled: &Compiled, policy: &Policy, bytes: usize) -> io::Result<()> {
+    let mut out = io::stdout().lock();
     let kinds = |kind: RuleKind| policy.rules().iter().filter(|r| r.kind == kind).count();
     let rules: BTreeMap<&str, usize> = RuleKind::ALL.into_iter().map(|k| (k.as_str(), kinds(k))).collect();
     let tools = |kind: Kind| policy.inventory.iter().filter(|t| t.kind == kind).count();
@@ -91,15 +93,15 @@ fn summary(args: &Args, compiled: &Compiled, policy: &Policy, bytes: usize) {
             "policy": policy.id, "hash": policy.hash.to_string(), "bytes": bytes,
             "tools": policy.inventory.len(), "fields": policy.model.cells, "rules": rules, "warnings": warnings,
         });
-        println!("{report}");
-        return;
+        return writeln!(out, "{report}");
     }
     for warning in &compiled.warnings {
         eprintln!("warning: {warning}");
     }
     let written = args.output.as_ref().map_or("not written (no --output)".to_owned(), |o| o.display().to_string());
-    println!("{}: {written}, {bytes} bytes, sha256 {}", policy.id, policy.hash);
-    println!(
+    writeln!(out, "{}: {written}, {bytes} bytes, sha256 {}", policy.id, policy.hash)?;
+    writeln!(
+        out,
         "  {} tools: {} read, {} write, {} compute, {} planning; {} fields of the car",
         policy.inventory.len(),
         tools(Kind::Read),
@@ -107,9 +109,9 @@ fn summary(args: &Args, compiled: &Compiled, policy: &Policy, bytes: usize) {
         tools(Kind::Compute),
         tools(Kind::Planning),
         policy.model.cells
-    );
+    )?;
     let listed: Vec<String> = rules.iter().filter(|(_, n)| **n > 0).map(|(kind, n)| format!("{n} {kind}")).collect();
-    println!("  {} rules: {}", policy.rules().len(), listed.join(", "));
+    writeln!(out, "  {} rules: {}", policy.rules().len(), listed.join(", "))
 }
 
 /// Replaces a file as a whole: readers see the old one or the new one, and an error leaves the old.

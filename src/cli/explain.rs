@@ -1,5 +1,7 @@
 //! `obligato explain`: what each gate checks and why.
 
+use std::io::{self, Write};
+
 use super::{CliError, Exit};
 use crate::gates::{GATES, Gate};
 
@@ -11,17 +13,23 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    let mut out = io::stdout().lock();
     match &args.gate {
-        None => GATES.iter().for_each(|gate| println!("{:<26}{:<10}{}", gate.name, tier(gate), summary(gate))),
+        None => GATES.iter().try_for_each(|g| writeln!(out, "{:<26}{:<10}{}", g.name, tier(g), summary(g))),
         Some(name) => {
             let gate = GATES.iter().find(|g| g.name == name).ok_or_else(|| {
                 CliError::Unknown(format!("there is no gate `{name}`; `obligato explain` lists all of them"))
             })?;
-            println!("{} ({})\n", gate.name, tier(gate));
-            gate.explain.lines().for_each(|line| println!("{}", line.strip_prefix(' ').unwrap_or(line)));
+            explain(&mut out, gate)
         }
     }
+    .map_err(CliError::output)?;
     Ok(Exit::Done)
+}
+
+fn explain(out: &mut impl Write, gate: &Gate) -> io::Result<()> {
+    writeln!(out, "{} ({})\n", gate.name, tier(gate))?;
+    gate.explain.lines().try_for_each(|line| writeln!(out, "{}", line.strip_prefix(' ').unwrap_or(line)))
 }
 
 fn tier(gate: &Gate) -> String {

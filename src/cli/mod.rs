@@ -89,6 +89,10 @@ pub fn main() -> ExitCode {
     };
     outcome
         .unwrap_or_else(|error| {
+            // A reader that has seen enough (`head`) is no fault of anybody.
+            if error.is_closed_pipe() {
+                return Exit::Done;
+            }
             eprintln!("obligato: {error}");
             error.exit()
         })
@@ -160,6 +164,10 @@ impl CliError {
             Self::Peer(_) => Exit::Peer,
             _ => Exit::Input,
         }
+    }
+
+    fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Stream { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe)
     }
 
     fn output(source: std::io::Error) -> Self {

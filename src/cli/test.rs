@@ -1,6 +1,7 @@
 //! `obligato test`: the policy tests of a set.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -56,11 +57,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     if args.filter.is_some() {
         trials.weak.retain(|weak| matches!(weak, trials::Weak::Test { .. }));
     }
-    if args.json {
-        print_json(&trials)
-    } else {
-        print(&policy, &trials)
-    }
+    let mut out = io::stdout().lock();
+    if args.json { print_json(&mut out, &trials) } else { print(&mut out, &policy, &trials) }
+        .map_err(CliError::output)?;
     Ok(if trials.good() { Exit::Done } else { Exit::No })
 }
 
@@ -96,25 +95,25 @@ fn files(args: &Args) -> Result<Vec<SourceFile>, CliError> {
     paths.iter().map(read).collect()
 }
 
-fn print(policy: &Policy, trials: &Trials) {
+fn print(out: &mut impl Write, policy: &Policy, trials: &Trials) -> io::Result<()> {
     for Failure { test, mismatches, report } in &trials.failures {
-        println!("{}: `{}` fails", test.place, test.name);
-        mismatches.iter().for_each(|mismatch| println!("  {mismatch}"));
+        writeln!(out, "{}: `{}` fails", test.place, test.name)?;
+        mismatches.iter().try_for_each(|mismatch| writeln!(out, "  {mismatch}"))?;
         for finding in &report.findings {
             let rule = finding.rule.as_ref().map(|r| format!(" {r}")).unwrap_or_default();
-            println!("    [{}{rule}] {}", finding.gate, finding.because);
+            writeln!(out, "    [{}{rule}] {}", finding.gate, finding.because)?;
         }
         if let Some(question) = &report.question {
-            println!("    asks: {question}");
+            writeln!(out, "    asks: {question}")?;
         }
     }
-    trials.weak.iter().for_each(|weak| println!("{weak}"));
+    trials.weak.iter().try_for_each(|weak| writeln!(out, "{weak}"))?;
     let rules = policy.rules().len();
     let held = if trials.weak.is_empty() { "every one fails without its rules" } else { "see above" };
-    println!("{}: {} of {} tests pass over {rules} rules; {held}", policy.id, trials.passed, trials.tests);
+    writeln!(out, "{}: {} of {} tests pass over {rules} rules; {held}", policy.id, trials.passed, trials.tests)
 }
 
-fn print_json(trials: &Trials) {
+fn print_json(out: &mut impl Write, trials: &Trials) -> io::Result<()> {
     let failures: Vec<_> = trials
         .failures
         .iter()
@@ -124,5 +123,5 @@ fn print_json(trials: &Trials) {
         })
         .collect();
     let weak: Vec<String> = trials.weak.iter().map(ToString::to_string).collect();
-    println!("{}", json!({"tests": trials.tests, "passed": trials.passed, "failures": failures, "weak": weak}));
+    writeln!(out, "{}", json!({"tests": trials.tests, "passed": trials.passed, "failures": failures, "weak": weak}))
 }

@@ -1,5 +1,6 @@
 //! `obligato verify`: one draft against a history, without a daemon.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::{CliError, Exit, load};
@@ -79,11 +80,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         valve: None,
     };
     let report = report(&step.check(&draft));
+    let mut out = io::stdout().lock();
     if args.json {
-        println!("{}", serde_json::to_string(&report).unwrap_or_default());
+        writeln!(out, "{}", serde_json::to_string(&report).unwrap_or_default())
     } else {
-        print(&report);
+        print(&mut out, &report)
     }
+    .map_err(CliError::output)?;
     Ok(match report.verdict {
         Decision::Clear | Decision::Amend => Exit::Done,
         _ => Exit::No,
@@ -91,21 +94,24 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
 }
 
 /// The report for a person.
-fn print(report: &VerdictReport) {
-    println!("{}", report.verdict.as_str());
+fn print(out: &mut impl Write, report: &VerdictReport) -> io::Result<()> {
+    writeln!(out, "{}", report.verdict.as_str())?;
     for finding in &report.findings {
         let rule = finding.rule.as_ref().map(|r| format!(" rule {r}")).unwrap_or_default();
         let source = finding.source.as_ref().map(|s| format!(" ({s})")).unwrap_or_default();
-        println!("  [{}]{rule}{source} {}", finding.gate, finding.because);
+        writeln!(out, "  [{}]{rule}{source} {}", finding.gate, finding.because)?;
         for call in &finding.remedy {
-            println!("      → {}({})", call.tool, serde_json::to_string(&call.arguments).unwrap_or_default());
+            writeln!(out, "      → {}({})", call.tool, serde_json::to_string(&call.arguments).unwrap_or_default())?;
         }
     }
     for call in &report.amended {
-        println!("  call {}({})", call.tool, serde_json::to_string(&call.arguments).unwrap_or_default());
+        writeln!(out, "  call {}({})", call.tool, serde_json::to_string(&call.arguments).unwrap_or_default())?;
+    }
+    if let Some(text) = &report.question {
+        writeln!(out, "  ask  {text}")?;
     }
     if let Some(text) = &report.speak {
-        println!("  say  {text}");
+        writeln!(out, "  say  {text}")?;
     }
-    println!("  {:.1} µs", report.micros);
+    writeln!(out, "  {:.1} µs", report.micros)
 }

@@ -1,7 +1,7 @@
 //! Another operation than the one asked for.
 
 use super::offers::{share_an_attribute, verbs};
-use super::{Exhausted, Findings, View, gate};
+use super::{Exhausted, Findings, View, gate, wish};
 use crate::model::{Finding, Tier};
 use crate::obligations::is_plain_yes;
 use crate::policy::{Hit, Meaning, PhraseRole, Reading};
@@ -16,7 +16,9 @@ gate! {
     ///
     /// # Blocks
     /// A call of exactly what the driver said not to do ("don't start the navigation yet"), until the driver
-    /// names it again or says yes to a question. When the driver asked to take something away, a call that
+    /// names it again or says yes to a question. A call on another item than the driver's latest words
+    /// name, or the opposite switch, where no rule, preference, earlier wish or question explains it; and
+    /// any write in a conversation in which the driver asked for nothing at all. When the driver asked to take something away, a call that
     /// changes the same in another way is put before the critic.
     ///
     /// # Allows
@@ -34,6 +36,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         let Some(tool) = tool.filter(|t| view.policy.inventory.at(*t).is_some_and(|t| t.is_write())) else { continue };
         if let Some(words) = forbidden(view, tool)? {
             let because = format!("{call} is what the driver said not to do: \"{words}\"");
+            findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
+        } else if let Some(because) = wish::strayed(view, call, tool)? {
             findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier};
-use crate::obligations::{Consent, ConsentDebt, consent};
+use crate::obligations::{Consent, ConsentDebt, consent, spends};
 
 gate! {
     /// What needs the driver's consent is asked for, and the answer is a plain yes.
@@ -41,8 +41,12 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
 pub(super) fn state(view: &View<'_>, debt: &ConsentDebt) -> Result<Consent, Exhausted> {
     let spoken = view.history.spoken().last().map_or(0, |u| u.words.len());
     view.spend(1 + spoken)?;
-    let call = view.draft.calls.get(debt.call);
-    Ok(call.map_or(Consent::Unasked, |call| consent(view.policy, view.history, call, debt.since)))
+    let Some(call) = view.draft.calls.get(debt.call) else { return Ok(Consent::Unasked) };
+    let state = consent(view.policy, view.history, call, debt.since);
+    let tool = view.policy.inventory.position(call.tool.as_str());
+    let earlier = view.draft.calls.iter().take(debt.call).filter(|c| c.tool == call.tool);
+    let spent = tool.is_some_and(|t| earlier.into_iter().any(|c| spends(view.policy, t, c, call)));
+    Ok(if spent && state == Consent::Given { Consent::Spent } else { state })
 }
 
 /// The finding of a debt: the harness asks its question.

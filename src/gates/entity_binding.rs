@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::records::mistaken;
 use super::said::names;
 use super::sources::Source;
-use super::{Exhausted, Findings, View, gate, stored};
+use super::{Exhausted, Findings, View, addresses, gate, stored};
 use crate::model::{Finding, Tier, ToolCall, Words};
 use crate::state::Outcome;
 use crate::tools::{Kind, ParamType, ToolIx};
@@ -22,7 +22,8 @@ gate! {
     /// next. A look-up that failed, made again in the same turn with words added to the name. A call for
     /// a subject that the driver named only by a word which several tools share, before it was read how
     /// these stand. The identifier, number or address of one record of a result, where the driver's latest
-    /// words ask for another one by its name and not for this one.
+    /// words ask for another one by its name and not for this one; a mail address or phone number of
+    /// somebody else than the driver named.
     ///
     /// # Allows
     /// Numbers said without a subject, or with both. Another name, and the same name once the driver
@@ -68,6 +69,9 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         if let Some((because, read)) = ambiguous(view, call)? {
             findings.push(Finding::new(NAME, Tier::Owed, because).at(at).with_remedy(vec![read]));
         }
+    }
+    for stray in addresses::misdirected(view)? {
+        findings.push(Finding::new(NAME, Tier::Hard, stray.because).at(stray.at));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::tour::edit;
-use super::{Exhausted, Findings, View, gate};
+use super::{Exhausted, Findings, View, addresses, gate};
 use crate::model::{Finding, Tier};
 use crate::tools::{Kind, Param, ParamType, Tool};
 
@@ -16,7 +16,8 @@ gate! {
     /// # Blocks
     /// `loc_lux_222378` in a call when no result held exactly that word, also inside lists and nested
     /// members. What an identifier looks like is learned from those that were observed; a parameter
-    /// whose name ends in `id` takes nothing else.
+    /// whose name ends in `id` takes nothing else. Mail addresses and phone numbers likewise, in calls
+    /// that change or reach something.
     ///
     /// # Allows
     /// Observed identifiers, members of an enumeration that only look like one, free text, and names
@@ -45,6 +46,9 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
                 findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
             })?;
         }
+    }
+    for stray in addresses::invented(view)? {
+        findings.push(Finding::new(NAME, Tier::Hard, stray.because).at(stray.at));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! A gate is a name, a tier, an explanation and a total function of what it may see. It runs
 //! isolated: a panic, an error or an exhausted budget in one gate silences that gate alone.
 
+mod addresses;
 mod announce_stall;
 mod ask_guard;
 mod ask_ledger;
@@ -60,6 +61,7 @@ mod tour;
 mod unknown_acknowledgement;
 mod value_bounds;
 mod view;
+mod wish;
 
 pub use findings::{CAPACITY, Findings};
 pub use run::{GateFault, Health, run};

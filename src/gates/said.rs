@@ -168,6 +168,8 @@ pub(super) struct Step {
     pub by: Vec<f64>,
     /// Whether it speaks of something else only, so that no more than its value can be meant.
     pub other: bool,
+    /// Whether it is to be a small one.
+    pub small: bool,
 }
 
 /// The wishes of a text for more, less or the same that may be about a tool. A mere remark
@@ -186,7 +188,8 @@ pub(super) fn steps(policy: &Policy, reading: &Reading<'_>, tool: ToolIx) -> Vec
         let other = bound(policy, reading, (start, end), tool).is_some();
         if asked || several || other {
             let by = numbers(reading).into_iter().filter(|(at, _)| (start..end).contains(at)).map(|(_, n)| n).collect();
-            found.push(Step { by, other });
+            let small = reading.role(PhraseRole::Small).any(|h| inside(&h));
+            found.push(Step { by, other, small });
         }
     }
     found

@@ -117,7 +117,10 @@ fn stepped(view: &View<'_>, wish: &Step, now: &[(CellIx, Option<f64>)], wanted: 
     let clamp = |v: f64| v.max(wanted.minimum.unwrap_or(v)).min(wanted.maximum.unwrap_or(v));
     let reaches =
         |from: f64| by.iter().any(|n| same(clamp(from + n), wanted.value) || same(clamp(from - n), wanted.value));
-    if now.iter().filter_map(|(_, v)| *v).any(|from| by.is_empty() || reaches(from)) {
+    // Nobody who says `a bit` means more than half of what there is.
+    let half = wanted.maximum.zip(wanted.minimum).map(|(most, least)| (most - least) / 2.0);
+    let open = |from: f64| by.is_empty() && !(wish.small && half.is_some_and(|h| (wanted.value - from).abs() > h));
+    if now.iter().filter_map(|(_, v)| *v).any(|from| open(from) || reaches(from)) {
         return Source::Given;
     }
     match now.iter().find(|(_, v)| v.is_none()) {

@@ -10,9 +10,11 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::naming::Said;
+use super::owners::{is_mail, is_phone, same};
 use super::preferences::stored_preferences;
+use super::proposal::proposal;
 use crate::model::ToolCall;
-use crate::policy::{Hit, PhraseRole, Policy, Reading};
+use crate::policy::{Policy, Reading};
 use crate::state::{CallRef, History, Utterance};
 use crate::tools::{Param, ParamType, Tool, ToolIx};
 
@@ -45,20 +47,21 @@ pub fn consent(policy: &Policy, history: &History, call: &ToolCall, since: Optio
     if history.grants(&key) {
         return Consent::Given;
     }
+    if history.binds_consent() {
+        return Consent::Unasked; // live, words alone bind nothing
+    }
     let Some(tool) = policy.inventory.position(call.tool.as_str()) else { return Consent::Unasked };
     let Some(exchange) = Exchange::last(history) else { return Consent::Unasked };
     let question = policy.lexicon.read(Arc::clone(&exchange.question.words));
-    let asking = asking(&question);
-    if asking.is_empty() || is_about_another(policy, &question, &asking, tool) {
-        return Consent::Unasked;
-    }
     let Some(description) = policy.inventory.at(tool) else { return Consent::Unasked };
+    let Some(proposal) = proposal(policy, &question, tool, call) else { return Consent::Unasked };
     let answer = policy.lexicon.read(Arc::clone(&exchange.answer.words));
     let request = exchange.request.map(|u| policy.lexicon.read(Arc::clone(&u.words)));
+    let asked: &str = &exchange.question.text;
     let sources = Sources {
-        answer: Said::about(&answer, tool),
-        asking: Said::only(&question, asking),
-        question: Said::about(&question, tool),
+        answer: Said::about(&answer, tool).written(&exchange.answer.text),
+        asking: Said::only(&question, proposal.asking.clone()).written(asked),
+        question: Said::about(&question, tool).written(asked),
         request: request.as_ref().map(|r| Said::about(r, tool)),
         preferences: stored_preferences(policy, history),
     };
@@ -70,10 +73,10 @@ pub fn consent(policy: &Policy, history: &History, call: &ToolCall, since: Optio
         return Consent::Unasked;
     }
     let made = history.calls_of(tool).rev().take_while(|(_, past)| past.step > exchange.answer.step);
-    if made.into_iter().any(|(_, past)| past.key == key) {
+    if made.into_iter().any(|(_, past)| spends(policy, tool, &past.call, call)) {
         return Consent::Spent;
     }
-    if !agrees(&answer, Some(tool)) {
+    if !proposal.agreed(&answer) {
         return Consent::Refused;
     }
     if let Some((argument, _)) = unnamed {
@@ -83,6 +86,34 @@ pub fn consent(policy: &Policy, history: &History, call: &ToolCall, since: Optio
         return Consent::Stale;
     }
     Consent::Given
+}
+
+/// Whether a call uses up the yes to another: it is the same, or does the same to the same target. A
+/// target is the item of the car, or the addresses a call goes to; a tool without either has one target.
+pub fn spends(policy: &Policy, tool: ToolIx, made: &ToolCall, call: &ToolCall) -> bool {
+    if made.key() == call.key() {
+        return true;
+    }
+    let item = policy.model.tool(tool).and_then(|e| e.item.as_ref());
+    if let Some(item) = item {
+        let target = |c: &ToolCall| c.arguments.get(&item.argument).and_then(Json::as_str).map(|w| item.resolve(w));
+        return target(made) == target(call);
+    }
+    let addresses = |c: &ToolCall| -> Vec<String> {
+        let mut found = Vec::new();
+        c.arguments.values().for_each(|v| addressed(v, &mut found));
+        found
+    };
+    let (made, call) = (addresses(made), addresses(call));
+    made.is_empty() || call.is_empty() || made.iter().any(|a| call.iter().any(|b| same(a, b)))
+}
+
+fn addressed(value: &Json, found: &mut Vec<String>) {
+    match value {
+        Json::String(text) if is_mail(text) || is_phone(text) => found.push(text.clone()),
+        Json::Array(items) => items.iter().for_each(|item| addressed(item, found)),
+        _ => {}
+    }
 }
 
 /// The last question, its answer, and the request before it.
@@ -100,26 +131,6 @@ impl<'a> Exchange<'a> {
         let question = history.spoken().iter().rev().find(|u| u.step < answer.step)?;
         (request.is_none_or(|r| r.step < question.step)).then_some(Self { request, question, answer })
     }
-}
-
-/// The sentences that ask for leave to act.
-fn asking(question: &Reading<'_>) -> Vec<u16> {
-    question
-        .hits()
-        .iter()
-        .filter(|h| {
-            let asks = question.words().is_question(question.sentence(h));
-            (h.is(PhraseRole::Proceed) && asks) || h.is(PhraseRole::Confirm)
-        })
-        .map(|h| question.sentence(h))
-        .collect()
-}
-
-/// Whether the asking sentences speak of what other writes act on, and not of this one.
-fn is_about_another(policy: &Policy, question: &Reading<'_>, asking: &[u16], tool: ToolIx) -> bool {
-    let writes = |ix: ToolIx| policy.inventory.at(ix).is_some_and(Tool::is_write);
-    let nouns = || question.nouns().filter(|h| asking.contains(&question.sentence(h)));
-    nouns().all(|h| !h.names(tool)) && nouns().any(|h| h.nouns().any(writes))
 }
 
 /// Where the arguments of a call may have been named.
@@ -140,7 +151,7 @@ impl Sources<'_, '_> {
             if names(said) {
                 return true;
             }
-            if said.speaks_of(policy, param, value) {
+            if said.speaks_of(policy, tool, param, value) {
                 return false;
             }
         }
@@ -166,25 +177,6 @@ fn is_free_text(kind: &ParamType) -> bool {
         ParamType::List(item) => is_free_text(item),
         _ => false,
     }
-}
-
-/// A yes, and nothing in the answer that takes it back, limits or delays it.
-pub fn is_plain_yes(answer: &Reading<'_>) -> bool {
-    agrees(answer, None)
-}
-
-/// A plain yes; what the driver says of other things than the tool in other sentences (`and if the
-/// shade has to open first, open that too`) does not touch it.
-fn agrees(answer: &Reading<'_>, tool: Option<ToolIx>) -> bool {
-    let words = answer.words();
-    let yes: Vec<u16> =
-        answer.role(PhraseRole::Yes).map(|h| answer.sentence(h)).filter(|s| !words.is_question(*s)).collect();
-    let elsewhere = |sentence: u16| {
-        let mut nouns = answer.nouns().filter(|h| answer.sentence(h) == sentence).peekable();
-        !yes.contains(&sentence) && nouns.peek().is_some() && tool.is_some_and(|t| nouns.all(|h| !h.names(t)))
-    };
-    let spoils = |h: &&Hit<'_>| h.is(PhraseRole::No) || h.is(PhraseRole::Qualifier);
-    !yes.is_empty() && answer.hits().iter().filter(spoils).all(|h| elsewhere(answer.sentence(h)))
 }
 
 #[cfg(test)]
@@ -277,7 +269,7 @@ mod tests {
             .history();
         assert_eq!(consent(&policy, &also, &opened, None), Consent::Given);
         assert_eq!(given("Shall I open the oven door to 40 percent?"), Consent::Other("percentage".into()));
-        assert_eq!(given("Shall I open the oven door to 40 or 80 percent?"), Consent::Other("percentage".into()));
+        assert_eq!(given("Shall I open the oven door to 40 or 80 percent?"), Consent::Refused, "it leaves a choice");
         assert_eq!(given("Shall I open the dishwasher door to 80 percent?"), Consent::Other("door".into()));
     }
 

@@ -4,6 +4,7 @@
 //! [`Owed`]: the amended draft and, one by one, everything it found. Gates turn that into findings;
 //! `verify` turns findings into a verdict.
 
+mod answer;
 mod choose;
 mod consent;
 mod debts;
@@ -18,8 +19,11 @@ mod judge;
 mod missing;
 mod naming;
 mod narrow;
+mod numbers;
+mod owners;
 mod plan;
 mod preferences;
+mod proposal;
 mod render;
 mod reply;
 mod requested;
@@ -27,10 +31,13 @@ mod requested;
 mod said_tests;
 mod settle;
 
-pub use consent::{Consent, consent, granted, is_plain_yes};
+pub use answer::{Proposal, is_plain_yes};
+pub use consent::{Consent, consent, granted, spends};
 pub use debts::{Breach, Conflict, ConsentDebt, Debt, Disclosure, Excess, Hint, Owed, ReadDebt, Settled, Unread};
 pub use engine::{owed, visit};
 pub use failure::on_failure;
 pub use naming::Said;
 pub use narrow::narrowed;
+pub use numbers::phones;
+pub use owners::{Owners, digits, is_mail, is_phone, same};
 pub use preferences::stored_preferences;

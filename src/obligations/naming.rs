@@ -4,9 +4,11 @@ use std::cell::OnceCell;
 
 use serde_json::Value as Json;
 
+use super::numbers::{self, Number};
+use super::owners::{Owners, is_mail, is_phone, same};
 use crate::model::Words;
-use crate::policy::{Hit, PhraseRole, Policy, Reading};
-use crate::state::{History, ItemRef};
+use crate::policy::{Hit, Meaning, PhraseRole, Policy, Reading};
+use crate::state::{History, ItemArgument, ItemRef};
 use crate::tools::{Param, ParamType, ToolIx};
 
 /// An utterance, or the sentences of it that are about a call.
@@ -15,13 +17,15 @@ pub struct Said<'a, 'p> {
     reading: &'a Reading<'p>,
     /// Sentences that count; none: all of them.
     focus: Option<Vec<u16>>,
+    /// The utterance as it was written, with its quotation marks.
+    written: Option<&'a str>,
     spaced: OnceCell<String>,
 }
 
 impl<'a, 'p> Said<'a, 'p> {
     /// The whole utterance.
     pub fn new(reading: &'a Reading<'p>) -> Self {
-        Self { reading, focus: None, spaced: OnceCell::new() }
+        Self { reading, focus: None, written: None, spaced: OnceCell::new() }
     }
 
     /// Only these sentences of it.
@@ -38,6 +42,12 @@ impl<'a, 'p> Said<'a, 'p> {
         };
         let naming = sentences(true);
         Self::only(reading, if naming.is_empty() { sentences(false) } else { naming })
+    }
+
+    /// The same with its writing, which tells where a quotation begins and ends.
+    #[must_use]
+    pub fn written(self, text: &'a str) -> Self {
+        Self { written: Some(text), ..self }
     }
 
     fn counts(&self, sentence: u16) -> bool {
@@ -67,20 +77,56 @@ impl<'a, 'p> Said<'a, 'p> {
         self.reading.numbers().filter(move |(at, _)| self.counts(sentence(*at))).map(|(_, n)| n)
     }
 
-    /// Whether a text stands in it word for word, whatever its punctuation and markup.
-    fn contains(&self, text: &str) -> bool {
-        let spaced = Words::new(text).spaced();
-        !spaced.trim().is_empty() && self.spaced.get_or_init(|| self.reading.words().spaced()).contains(&spaced)
+    /// All words, each with a space before and after.
+    fn spaced(&self) -> &str {
+        self.spaced.get_or_init(|| self.reading.words().spaced())
+    }
+
+    /// Whether a text stands in it as a whole: a quotation, or from the beginning of a clause to the end
+    /// of one. A part of a sentence is another text: `sell the house` is not `do not sell the house`.
+    fn holds_text(&self, param: &Param, text: &str) -> bool {
+        let wanted = Words::new(text);
+        let spaced = wanted.spaced();
+        if spaced.trim().is_empty() || !self.spaced().contains(&spaced) {
+            return false;
+        }
+        let quotations = self.written.map(quotations).unwrap_or_default();
+        if quotations.contains(&spaced) {
+            return true;
+        }
+        if quotations.iter().any(|q| q.contains(&spaced)) {
+            return false;
+        }
+        let words = self.reading.words();
+        let wanted: Vec<&str> = wanted.iter().map(|(_, t)| t).collect();
+        // `The message I am late` says which text begins there.
+        let is_named_after = |param: &Param, word: &str| {
+            let name = param.name.to_lowercase();
+            name == word || name.split('_').any(|part| part.len() >= 4 && part == word)
+        };
+        (0..words.len()).any(|at| {
+            let end = at + wanted.len();
+            let edge = |left: usize, right: usize| match (words.get(left), words.get(right)) {
+                (Some(l), Some(r)) if l.quoted && r.quoted => false,
+                (Some(l), Some(r)) => l.clause != r.clause || l.quoted != r.quoted,
+                _ => true,
+            };
+            (at..end).map(|i| words.text(i)).eq(wanted.iter().copied())
+                && (at == 0 || edge(at - 1, at) || is_named_after(param, words.text(at - 1)))
+                && edge(end - 1, end)
+        })
     }
 
     /// Whether it speaks of an argument at all, so that another value there is another call.
-    pub fn speaks_of(&self, policy: &Policy, param: &Param, value: &Json) -> bool {
+    pub fn speaks_of(&self, policy: &Policy, tool: ToolIx, param: &Param, value: &Json) -> bool {
         match value {
             Json::Bool(_) => self.switch().is_some(),
-            Json::Number(_) => self.numbers().next().is_some() || self.affirms(PhraseRole::Most),
+            Json::Number(_) => !self.candidates(policy, tool, param).is_empty() || self.affirms(PhraseRole::Most),
             Json::String(text) if param.members().contains(text) => {
                 param.members().iter().any(|m| self.says(policy, m))
             }
+            Json::String(text) if !is_address(text) => self.written.is_some_and(|t| !quotations(t).is_empty()),
+            Json::String(_) | Json::Array(_) => self.words().any(is_mail),
             _ => false,
         }
     }
@@ -88,11 +134,20 @@ impl<'a, 'p> Said<'a, 'p> {
     /// Whether it names an argument's value.
     pub fn names(&self, policy: &Policy, history: &History, tool: ToolIx, param: &Param, value: &Json) -> bool {
         match value {
-            Json::Bool(on) => self.switch() == Some(*on),
-            Json::Number(n) => n.as_f64().is_some_and(|n| self.names_number(param, n)),
+            // In the schema's own words: `on false`, `percentage 50`.
+            Json::Bool(_) if self.spells(param, &(!value.as_bool().unwrap_or_default()).into()) => false,
+            Json::Bool(on) => self.spells(param, value) || self.switch() == Some(*on),
+            Json::Number(n) => n.as_f64().is_some_and(|n| self.names_number(policy, tool, param, n)),
             Json::String(text) if param.members().contains(text) => self.names_member(policy, tool, param, text),
-            Json::String(text) => self.contains(text) || self.resolves(history, text),
-            Json::Array(items) => items.iter().all(|item| self.names(policy, history, tool, param, item)),
+            Json::String(text) if is_address(text) => self.names_owners(history, &[text]),
+            Json::String(text) => self.names_text(history, param, text),
+            Json::Array(items) => {
+                let texts: Option<Vec<&str>> = items.iter().map(Json::as_str).collect();
+                match texts.filter(|t| t.iter().any(|t| is_address(t))) {
+                    Some(addresses) => self.names_owners(history, &addresses),
+                    None => items.iter().all(|item| self.names(policy, history, tool, param, item)),
+                }
+            }
             Json::Object(map) => {
                 let ParamType::Object(params) = &param.kind else { return false };
                 map.iter().all(|(name, value)| {
@@ -100,6 +155,23 @@ impl<'a, 'p> Said<'a, 'p> {
                 })
             }
             Json::Null => true,
+        }
+    }
+
+    /// Whether an argument is spelled out as the schema has it, name and value.
+    fn spells(&self, param: &Param, value: &Json) -> bool {
+        self.spaced().contains(&Words::new(&format!("{} {value}", param.name)).spaced())
+    }
+
+    /// On or off where it is said beyond doubt: by a phrase of its own (`turn off`), or by the one word
+    /// alone without its opposite. A lone `on` is mostly a preposition.
+    pub fn switched(&self) -> Option<bool> {
+        let strongest = |role| self.hits().filter(|h| h.is(role)).map(|h| h.weight().0).max();
+        match (strongest(PhraseRole::On), strongest(PhraseRole::Off)) {
+            (Some(on), None) if on > 1 => Some(true),
+            (None | Some(1), Some(off)) if off > 1 => Some(false),
+            (None, Some(_)) => Some(false),
+            _ => None,
         }
     }
 
@@ -114,72 +186,178 @@ impl<'a, 'p> Said<'a, 'p> {
         }
     }
 
-    fn names_number(&self, param: &Param, wanted: f64) -> bool {
+    /// The numbers that may be meant for an argument.
+    fn candidates(&self, policy: &Policy, tool: ToolIx, param: &Param) -> Vec<Number> {
+        let counted = |n: &Number| self.reading.words().get(n.at).is_some_and(|w| self.counts(w.sentence));
+        numbers::candidates(policy, self.reading, tool, &param.name, counted)
+    }
+
+    fn names_number(&self, policy: &Policy, tool: ToolIx, param: &Param, wanted: f64) -> bool {
         let is = |n: f64| (n - wanted).abs() < 1e-9;
-        // `50 or 100` names neither: a yes to it picks none.
-        let alternatives = self.has(PhraseRole::Or) && self.numbers().any(|n| !is(n)) && {
-            let joined = |at: usize| self.reading.role(PhraseRole::Or).any(|h| at + 3 >= h.start && at <= h.end + 2);
-            self.reading.numbers().any(|(at, n)| is(n) && joined(at))
-        };
-        (self.numbers().any(is) && !alternatives)
-            || (param.maximum.is_some_and(is) && self.affirms(PhraseRole::Most))
+        let said = self.candidates(policy, tool, param);
+        // `50 or 100` names neither, and of two numbers for one argument nobody can tell which is meant.
+        if !said.is_empty() {
+            return said.iter().all(|n| is(n.value));
+        }
+        (param.maximum.is_some_and(is) && self.affirms(PhraseRole::Most))
             || (param.minimum.is_some_and(is) && self.affirms(PhraseRole::Least))
     }
 
     fn names_member(&self, policy: &Policy, tool: ToolIx, param: &Param, member: &str) -> bool {
         let item = policy.model.tool(tool).and_then(|e| e.item.as_ref()).filter(|i| i.argument == param.name);
-        if item.and_then(|i| i.resolve(member)) == Some(ItemRef::All) {
-            let single = param.members().iter().filter(|m| item.and_then(|i| i.resolve(m)) != Some(ItemRef::All));
-            return self.has(PhraseRole::All) || single.into_iter().all(|m| !self.says(policy, m));
+        let Some(item) = item else { return self.says(policy, member) };
+        let all = |m: &str| item.resolve(m) == Some(ItemRef::All);
+        let singles = || param.members().iter().filter(|m| !all(m));
+        if all(member) {
+            return self.has(PhraseRole::All)
+                || (self.is_plural(policy, tool, item) && singles().all(|m| !self.says(policy, m)));
         }
-        self.says(policy, member)
+        // The most exact name counts: `passenger rear` is not `passenger`.
+        let narrower =
+            |m: &&String| parts(m).len() > parts(member).len() && parts(member).iter().all(|p| parts(m).contains(p));
+        !self.has(PhraseRole::All)
+            && self
+                .places(policy, member)
+                .iter()
+                .any(|place| !singles().filter(narrower).any(|m| self.places(policy, m).contains(place)))
     }
 
-    /// Whether every part of a schema's word is said, in the schema's spelling or the language's own.
-    fn says(&self, policy: &Policy, member: &str) -> bool {
-        member.split(['_', ':', ' ', '-']).filter(|part| !part.is_empty()).all(|part| {
-            let part = part.to_lowercase();
-            self.words().any(|w| w == part)
-                || policy.lexicon.value(&part).is_some_and(|meaning| self.hits().any(|h| h.means(meaning)))
+    /// Whether the items are spoken of in the plural: in a longer form than any that is declared in the
+    /// singular.
+    fn is_plural(&self, policy: &Policy, tool: ToolIx, item: &ItemArgument) -> bool {
+        let entity = policy.model.entity(item.entity);
+        let own = policy.model.tool(tool).into_iter().flat_map(|e| e.nouns.values()).flatten();
+        let declared: Vec<String> =
+            own.chain(entity.into_iter().flat_map(|e| e.names.values()).flatten()).map(|n| n.to_lowercase()).collect();
+        self.hits().filter(|h| h.means(Meaning::Noun(tool))).any(|h| {
+            let word = self.reading.words().text(h.end - 1);
+            let longer = |d: &String| {
+                let last = d.rsplit(' ').next().unwrap_or(d);
+                word.len() > last.len() && word.starts_with(last)
+            };
+            !declared.iter().any(|d| d.rsplit(' ').next() == Some(word)) && declared.iter().any(longer)
+                || declared.iter().any(|d| d.as_str() == word && declared.iter().any(|s| longer(s) && s != d))
         })
     }
 
-    /// Whether it names what an opaque value stands for: a past result holds the value beside a name
-    /// that is said here.
-    fn resolves(&self, history: &History, value: &str) -> bool {
-        let Some(seen) = history.identifiers().get(value) else { return false };
-        let Some(payload) = seen.call.and_then(|c| history.call(c)).and_then(|c| c.payload()) else { return false };
-        owner(payload, value, 0).is_some_and(|object| self.says_a_string_of(object, value, 0))
+    /// Whether every part of a schema's word is said together, in the schema's spelling or the
+    /// language's own.
+    fn says(&self, policy: &Policy, member: &str) -> bool {
+        !self.places(policy, member).is_empty()
     }
 
-    fn says_a_string_of(&self, json: &Json, value: &str, depth: usize) -> bool {
-        match json {
-            Json::String(text) => {
-                text != value
-                    && text.len() <= 128
-                    && text.chars().filter(|c| c.is_alphabetic()).count() >= 3
-                    && self.contains(text)
+    /// The stretches of words in which every part of a schema's word is said.
+    fn places(&self, policy: &Policy, member: &str) -> Vec<(usize, usize)> {
+        let at = |part: &String| -> Vec<usize> {
+            let meaning = policy.lexicon.value(part);
+            let spelled =
+                self.reading.words().iter().enumerate().filter(|(_, (w, t))| self.counts(w.sentence) && t == part);
+            let meant = self.hits().filter(|h| meaning.is_some_and(|m| h.means(m)));
+            spelled.map(|(at, _)| at).chain(meant.map(|h| h.start)).collect()
+        };
+        let said: Vec<Vec<usize>> = parts(member).iter().map(at).collect();
+        let within = |range: &(usize, usize)| said.iter().all(|p| p.iter().any(|at| (range.0..range.1).contains(at)));
+        let mut segments = self.segments();
+        segments.retain(|range| !said.is_empty() && within(range));
+        segments
+    }
+
+    /// Stretches of words from one comma, `and` or `or` to the next.
+    fn segments(&self) -> Vec<(usize, usize)> {
+        let words = self.reading.words();
+        let joins = |at: usize| {
+            self.hits().any(|h| (h.is(PhraseRole::And) || h.is(PhraseRole::Or)) && h.start <= at && at < h.end)
+        };
+        let mut found: Vec<(usize, usize)> = Vec::new();
+        for (at, (word, _)) in words.iter().enumerate() {
+            let same_clause = at > 0 && words.get(at - 1).is_some_and(|w| w.clause == word.clause);
+            match found.last_mut().filter(|_| same_clause && !joins(at)) {
+                Some(segment) => segment.1 = at + 1,
+                None => found.push((at, at + 1)),
             }
-            Json::Object(map) if depth < 3 => map.values().any(|v| self.says_a_string_of(v, value, depth + 1)),
-            _ => false,
         }
+        found
+    }
+
+    /// Whether it names a text: one that a result showed by itself may stand anywhere, any other only as
+    /// a whole.
+    fn names_text(&self, history: &History, param: &Param, text: &str) -> bool {
+        let shown = history.identifiers().get(text).is_some();
+        if shown && self.spaced().contains(&Words::new(text).spaced()) {
+            return true;
+        }
+        self.holds_text(param, text)
+    }
+
+    /// Whether it names the owners of these addresses, numbers or identifiers and nobody else. What is
+    /// written out decides; else full names do.
+    fn names_owners(&self, history: &History, values: &[&str]) -> bool {
+        if values.is_empty() {
+            return false;
+        }
+        let is_one_of = |v: &str| values.iter().any(|w| same(v, w));
+        let literal: Vec<&str> = self.words().filter(|w| is_mail(w)).collect();
+        let mails = values.iter().all(|v| is_mail(v));
+        if mails && !literal.is_empty() {
+            return literal.iter().all(|l| is_one_of(l)) && values.iter().all(|v| literal.iter().any(|l| same(l, v)));
+        }
+        if let [number] = values
+            && is_phone(number)
+        {
+            let spoken = numbers::phones(self.reading);
+            if !spoken.is_empty() {
+                return spoken.iter().any(|s| same(s, number));
+            }
+        }
+        let spaced = self.spaced();
+        if values.iter().all(|v| spaced.contains(&Words::new(v).spaced())) {
+            return true;
+        }
+        let owners = Owners::seen(history);
+        let named = values.iter().all(|v| owners.named(v, spaced));
+        named && values.first().is_some_and(|like| owners.meant(like, spaced).iter().all(|v| is_one_of(v)))
     }
 }
 
-/// The innermost object of a result that has a value among its members or as the name of a member.
-fn owner<'a>(json: &'a Json, value: &str, depth: usize) -> Option<&'a Json> {
-    if depth > 8 {
-        return None;
-    }
-    match json {
-        Json::Object(map) => {
-            if let Some(named) = map.get(value) {
-                return Some(named);
+/// The words that a schema's word joins, lower-case.
+fn parts(member: &str) -> Vec<String> {
+    member.split(['_', ':', ' ', '-']).filter(|part| !part.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// Whether a text is an address, a number or an identifier rather than prose.
+fn is_address(text: &str) -> bool {
+    let identifier = text.contains('_') && text.chars().any(|c| c.is_ascii_digit()) && !text.contains(' ');
+    is_mail(text) || is_phone(text) || identifier
+}
+
+/// What stands between quotation marks, over line breaks too, as words with a space before and after.
+/// An apostrophe inside a word is none.
+fn quotations(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open: Option<(char, usize)> = None;
+    let mut before = ' ';
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map_or(' ', |(_, n)| *n);
+        let closes = match open {
+            Some(('\'' | '‘', _)) => matches!(c, '\'' | '’') && !next.is_alphanumeric(),
+            Some(_) => matches!(c, '"' | '”' | '“' | '»'),
+            None => false,
+        };
+        let opens = match c {
+            '"' | '“' | '„' | '«' => true,
+            '\'' | '‘' => !before.is_alphanumeric() && next.is_alphanumeric(),
+            _ => false,
+        };
+        match open {
+            Some((_, start)) if closes => {
+                found.push(Words::new(text.get(start..at).unwrap_or_default()).spaced());
+                open = None;
             }
-            let inner = map.values().find_map(|v| owner(v, value, depth + 1));
-            inner.or_else(|| map.values().any(|v| v.as_str() == Some(value)).then_some(json))
+            None if opens => open = Some((c, at + c.len_utf8())),
+            _ => {}
         }
-        Json::Array(items) => items.iter().find_map(|item| owner(item, value, depth + 1)),
-        _ => None,
+        before = c;
     }
+    found
 }

@@ -5,7 +5,7 @@ use crate::policy::{Hit, PhraseRole, Policy, Reading};
 use crate::state::{History, ItemRef};
 use crate::tools::ToolIx;
 
-use super::consent::is_plain_yes;
+use super::answer::is_plain_yes;
 
 /// Driver turns that are looked at.
 const TURNS: usize = 3;

@@ -19,7 +19,7 @@ pub struct HardLimit {
     pub when: std::collections::BTreeMap<String, Json>,
     /// `Entity.attribute` that must be at most `at_most`, in natural units. Unknown denies.
     pub field: Option<String>,
-    /// The greatest allowed reading of `field`.
+    /// The greatest allowed reading of `field`, whatever its sign.
     pub at_most: Option<f64>,
     /// An argument with a range, in natural units.
     pub argument: Option<String>,
@@ -134,7 +134,8 @@ fn breaks_field(limit: &HardLimit, model: &EffectModel, world: &World) -> Option
     let mut unknown = None;
     for cell in (0..model.items(attribute)).filter_map(|i| model.cell(ix, i)) {
         match &world.get(cell).value {
-            Value::Int(i) if *i as f64 / f64::from(attribute.resolution.steps()) <= most => {}
+            // Backwards is no standstill: how fast counts, not which way.
+            Value::Int(i) if i.unsigned_abs() as f64 / f64::from(attribute.resolution.steps()) <= most => {}
             Value::Unknown => unknown = Some(attribute.read),
             _ => return Some(None),
         }
@@ -147,5 +148,26 @@ fn breaks_range(limit: &HardLimit, call: &ToolCall) -> bool {
     match call.arguments.get(name).and_then(Json::as_f64) {
         Some(n) => !n.is_finite() || limit.minimum.is_some_and(|m| n < m) || limit.maximum.is_some_and(|m| n > m),
         None => false, // absent or of another type: the schema gate's business
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{Talk, call, kitchen};
+    use serde_json::json;
+
+    #[test]
+    fn a_reading_counts_by_its_amount_whichever_way_it_points() {
+        let policy = kitchen();
+        let text =
+            "[[limit]]\nname = \"hot\"\ntool = \"move_door\"\nfield = \"Car.degrees\"\nat_most = 6\nsay = \"Hot.\"";
+        let limits = HardLimits::parse(text).unwrap();
+        let broken = |degrees: i64| {
+            let read = Talk::new(&policy).done("get_oven_state", json!({}), json!({"oven_degrees": degrees})).history();
+            limits.broken_by(&policy.model, read.world(), &call("move_door", json!({}))).is_some()
+        };
+        assert!(broken(20) && broken(-20) && broken(7) && broken(-7));
+        assert!(!broken(6) && !broken(0) && !broken(-6));
     }
 }

@@ -89,11 +89,19 @@ pub enum PhraseRole {
     Modal,
     /// Says that there is nothing else of a kind (`no other`).
     Exhaustive,
+    /// Adds nothing to what is said: politeness, fillers, small words (`thanks`, `just`, `it`).
+    Courtesy,
+    /// Stands before the value to be reached (`from 20 to 50`).
+    Target,
+    /// Opens or closes a conversation and asks for nothing (`hello`).
+    Greeting,
+    /// Makes of a step a small one (`a bit`).
+    Small,
 }
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 42] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -132,6 +140,10 @@ impl PhraseRole {
         Self::Dangling,
         Self::Modal,
         Self::Exhaustive,
+        Self::Courtesy,
+        Self::Target,
+        Self::Greeting,
+        Self::Small,
     ];
 
     /// The bit of this role in a set of roles.

@@ -90,6 +90,7 @@ pub struct History {
     pub(super) side: Side,
     pub(super) steps: usize,
     pub(super) grants: Vec<(CallKey, u32)>,
+    pub(super) bound: bool,
     pub(super) clock: Option<Duration>,
 }
 
@@ -110,6 +111,7 @@ impl History {
             side: model.driver_side,
             steps: 0,
             grants: Vec::new(),
+            bound: false,
             clock: None,
         }
     }
@@ -251,6 +253,17 @@ impl History {
     /// Forgets what was read of the car, because it changed by other hands (a switch was pressed).
     pub fn forget_car(&mut self) {
         Arc::make_mut(&mut self.world).forget();
+    }
+
+    /// Lets a yes count only where it was bound to its calls, as in a live session: words that were
+    /// said before the car or the policy changed must not agree to anything afterwards.
+    pub fn bind_consent(&mut self) {
+        self.bound = true;
+    }
+
+    /// Whether only a bound yes counts.
+    pub fn binds_consent(&self) -> bool {
+        self.bound
     }
 
     /// Withdraws every yes: the driver spoke again, the car was suspended or the policy changed.

@@ -73,7 +73,8 @@ impl History {
                     by: None,
                 });
                 for call in draft.calls.into_iter().chain(unreadable) {
-                    self.called(inventory, call);
+                    let reference = self.called(inventory, call);
+                    self.lose(model, inventory, reference);
                 }
                 if let Some(text) = draft.reply.filter(|_| message.tool_calls.is_empty()) {
                     self.said(&text);
@@ -87,12 +88,31 @@ impl History {
                 let outcome = match reading {
                     Reading::Success(payload) => Outcome::Done(Arc::new(payload)),
                     Reading::Failure(why) => Outcome::Failed(why.into()),
+                    Reading::Unmarked(_) if self.is_write(inventory, call) => {
+                        Outcome::Unknown(format!("the result does not say whether it took effect: {text}").into())
+                    }
+                    Reading::Unmarked(payload) => Outcome::Done(Arc::new(payload)),
                 };
                 self.settle(model, inventory, call, outcome, None);
             }
         }
         self.steps += 1;
         Ok(())
+    }
+
+    /// Until its result is there, nobody knows whether a write took effect.
+    fn lose(&mut self, model: &EffectModel, inventory: &Inventory, call: CallRef) {
+        let Some((tool, arguments)) = self.call(call).and_then(|p| Some((p.tool?, p.call.arguments.clone()))) else {
+            return;
+        };
+        if inventory.at(tool).is_some_and(|t| t.kind == Kind::Write) {
+            Arc::make_mut(&mut self.world).lose(model, tool, &arguments, self.side, Origin::Lost(call));
+        }
+    }
+
+    fn is_write(&self, inventory: &Inventory, call: CallRef) -> bool {
+        let tool = self.call(call).and_then(|past| past.tool).and_then(|tool| inventory.at(tool));
+        tool.is_some_and(|tool| tool.kind == Kind::Write)
     }
 
     /// Ends a message that was taken in piece by piece (live sessions).

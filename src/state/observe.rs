@@ -12,6 +12,9 @@ pub(super) enum Reading {
     Success(Json),
     /// It failed; why, as the tool says.
     Failure(String),
+    /// It is no object, so it carries no mark of success although the shape declares one. Prose is how
+    /// tools of the planning kind answer; for a write it vouches for nothing.
+    Unmarked(Json),
 }
 
 impl ResultShape {
@@ -21,16 +24,15 @@ impl ResultShape {
             return Reading::Failure(text.trim().to_owned());
         }
         let Ok(json) = serde_json::from_str::<Json>(text) else {
-            // Tools of the planning kind answer in prose or not at all.
-            return Reading::Success(Json::String(text.to_owned()));
+            let prose = Json::String(text.to_owned());
+            return if self.success.is_some() { Reading::Unmarked(prose) } else { Reading::Success(prose) };
         };
         if let Some((field, wanted)) = &self.success {
             match json.get(field).and_then(Json::as_str) {
                 Some(word) if word == wanted => {}
                 Some(_) => return Reading::Failure(text.to_owned()),
-                // A result without the mark cannot claim success, unless it is no object at all.
                 None if json.is_object() => return Reading::Failure(format!("the result has no `{field}`: {text}")),
-                None => {}
+                None => return Reading::Unmarked(json),
             }
         }
         let payload = self.payload.as_ref().and_then(|member| json.get(member)).cloned();

@@ -1,7 +1,8 @@
 //! What the driver's words are to an open question, and in which language we answer.
 
+use super::session::Pending;
 use super::{Config, Heard};
-use crate::obligations::is_plain_yes;
+use crate::obligations::{Proposal, is_plain_yes};
 use crate::policy::{PhraseRole, Policy};
 
 /// What an utterance is to an open question.
@@ -18,10 +19,17 @@ pub(super) enum Answer {
 }
 
 /// Reads an utterance as an answer. A yes counts only from the driver's own speech, where the
-/// assistant reports zone and confidence (design §6).
-pub(super) fn answer(policy: &Policy, config: &Config, heard: &Heard) -> Answer {
+/// assistant reports zone and confidence (design §6), and only to what was asked: words that the
+/// question does not hold make it something else.
+pub(super) fn answer(policy: &Policy, config: &Config, heard: &Heard, pending: Option<&Pending>) -> Answer {
     let reading = policy.read(&heard.text);
-    let yes = is_plain_yes(&reading);
+    let yes = match pending {
+        Some(pending) => {
+            let question = policy.read(&pending.question);
+            Proposal::own(policy, &question, &pending.bound).agreed(&reading)
+        }
+        None => is_plain_yes(&reading),
+    };
     let no =
         !yes && (reading.has(PhraseRole::No) || (reading.has(PhraseRole::Yes) && reading.nouns().next().is_none()));
     let foreign = |zone: &String| config.consent_zone.as_ref().is_some_and(|wanted| wanted != zone);

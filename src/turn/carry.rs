@@ -101,8 +101,10 @@ impl Run<'_> {
     fn one(&mut self, cleared: Cleared) -> Result<Executed, Stale> {
         let session = &mut *self.session;
         let now = session.clock.since_boot();
+        // The history was brought up to the car when the draft was judged.
+        let cleared_at = session.history.clock().unwrap_or(now);
         let conditions =
-            Conditions { session: &session.id, policy: &session.policy, cleared_at: now, now, valid_for: VALID_FOR };
+            Conditions { session: &session.id, policy: &session.policy, cleared_at, now, valid_for: VALID_FOR };
         let executed =
             self.runtime.block_on(carry_out(cleared, &conditions, session.vehicle.as_ref(), &mut session.history))?;
         session.history.end_step();

@@ -6,7 +6,7 @@ use tokio::runtime::Handle;
 use super::answer::{Answer, answer};
 use super::propose::Absent;
 use super::run::{End, GATHERS, Run, message};
-use super::session::{Models, Session};
+use super::session::{Models, Pending, Session};
 use super::{Events, Heard};
 use crate::model::{Draft, Role, VerdictReport};
 use crate::student::Cancel;
@@ -18,8 +18,10 @@ impl Session {
     pub fn heard(&mut self, heard: &Heard) {
         self.refresh();
         self.history.revoke_grants();
-        let pending = self.pending.take();
-        let said = answer(&self.policy, &self.config, heard);
+        // A question that the assistant has not put to the driver yet cannot be answered.
+        let spoken = |p: &Pending| self.history.spoken().last().is_some_and(|u| u.step >= p.step);
+        let pending = self.pending.take().filter(spoken);
+        let said = answer(&self.policy, &self.config, heard, pending.as_ref());
         if said == Answer::NotTheDriver {
             return;
         }
@@ -28,7 +30,7 @@ impl Session {
         self.policy.attend(&self.history);
         self.conversation.push(message(Role::User, &heard.text));
         self.ledger.take_in(&self.policy, &heard.text);
-        let holds = |p: &super::session::Pending| p.policy == self.policy.hash && p.epoch == self.epoch;
+        let holds = |p: &Pending| p.policy == self.policy.hash && p.epoch == self.epoch;
         if let Some(pending) = pending.filter(|p| said == Answer::Yes && holds(p)) {
             pending.bound.iter().for_each(|call| self.history.grant(call.key()));
         }

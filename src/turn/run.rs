@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
             (self.events)(Event::Asks { asks });
             return Ok(None);
         };
-        let answer = super::answer::answer(&session.policy, &session.config, heard);
+        let answer = super::answer::answer(&session.policy, &session.config, heard, Some(&pending));
         if answer != Answer::Other {
             (self.events)(Event::Answered { yes: answer == Answer::Yes });
         }
@@ -234,9 +234,10 @@ impl<'a> Run<'a> {
     pub(super) fn ask(&mut self, question: String, bound: Vec<ToolCall>) -> End {
         let bound_calls: Vec<ReportedCall> = bound.iter().map(ReportedCall::from).collect();
         let (policy, epoch) = (self.session.policy.hash, self.session.epoch);
+        let step = self.session.history.steps();
         // A question that no call waits for is answered by what the driver wants next.
         let waits = !bound.is_empty();
-        self.session.pending = waits.then(|| Pending { question: question.clone(), bound, policy, epoch });
+        self.session.pending = waits.then(|| Pending { question: question.clone(), bound, policy, epoch, step });
         (self.events)(Event::Question { question: question.clone(), bound: bound_calls });
         End::Asked(question)
     }

@@ -34,6 +34,8 @@ pub(super) struct Pending {
     pub(super) policy: PolicyHash,
     /// The state of the car in which it was asked.
     pub(super) epoch: u64,
+    /// The message after which it was to be asked, counted from 0.
+    pub(super) step: usize,
 }
 
 /// One conversation.
@@ -67,7 +69,8 @@ impl Session {
         config: Config,
         vehicle: Arc<dyn Vehicle>,
     ) -> Self {
-        let history = History::new(&policy.model);
+        let mut history = History::new(&policy.model);
+        history.bind_consent();
         let epoch = vehicle.epoch();
         Self {
             id,

@@ -5,19 +5,31 @@ use std::collections::HashSet;
 use super::cleared::{Binding, Cleared};
 use super::question::question;
 use super::step::Verdict;
+use crate::gates::GATES;
 use crate::model::{CallKey, Draft, Finding, Tier, ToolCall};
 use crate::obligations::{Owed, Settled};
 use crate::policy::{Policy, RuleKind};
 use crate::state::History;
+use crate::tools::Tool;
 
 /// The language of refusals: that of the sentences they quote.
 const LANGUAGE: &str = "en";
 
 /// Whether a finding is settled by reading: every call of its remedy only observes.
-pub(super) fn is_read_demand(policy: &Policy, finding: &Finding) -> bool {
+fn is_read_demand(policy: &Policy, finding: &Finding) -> bool {
     finding.tier == Tier::Owed
         && !finding.remedy.is_empty()
         && finding.remedy.iter().all(|c| policy.inventory.get(c.tool.as_str()).is_some_and(|t| !t.is_write()))
+}
+
+/// Whether a finding asks for a read that may be dropped when it was asked for before. What a rule
+/// depends on, and what a hard gate must know before a write, is asked for until it is known: without
+/// it nothing is cleared.
+pub(super) fn is_optional_read(policy: &Policy, draft: &Draft, finding: &Finding) -> bool {
+    let is_write = |call: &ToolCall| policy.inventory.get(call.tool.as_str()).is_none_or(Tool::is_write);
+    let writes = finding.call.and_then(|at| draft.calls.get(at)).is_some_and(is_write);
+    let hard = || GATES.iter().any(|gate| gate.name == finding.gate && gate.tier == Tier::Hard);
+    is_read_demand(policy, finding) && finding.rule.is_none() && !(writes && hard())
 }
 
 /// The verdict on an amended draft.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::cleared::{Binding, Cleared};
-use super::decide::{decide, is_read_demand};
+use super::decide::{decide, is_optional_read};
 use super::repair::repair;
 use super::valve::Valve;
 use crate::critic::{Case, Judge, Ruling, rule};
@@ -113,7 +113,7 @@ impl Step<'_> {
         }
         let start = Instant::now();
         if let Some(valve) = self.valve {
-            valve.pass(&repaired, &mut findings, |f| is_read_demand(self.policy, f));
+            valve.pass(&repaired, &mut findings, |f| is_optional_read(self.policy, &owed.amended, f));
         }
         findings.sort_by_key(|f| f.tier);
         let verdict = decide(self.policy, self.history, &owed, owed.changed || respelt, &findings, self.binding);

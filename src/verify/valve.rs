@@ -2,7 +2,8 @@
 //!
 //! Two checks must not trade a draft back and forth until the budget is gone. The valve remembers,
 //! within one turn, which advisory findings and read demands were already raised against which
-//! calls; raised again against the same calls, they are dropped. It never touches a hard finding.
+//! calls; raised again against the same calls, they are dropped. It never touches a hard finding, nor
+//! a read without which a draft is not decided.
 
 use std::collections::HashSet;
 
@@ -16,7 +17,7 @@ pub struct Valve {
 
 impl Valve {
     /// Drops findings that may not be raised twice, and remembers the rest. Read demands count only
-    /// where `reads` says that a finding is one.
+    /// where `reads` says that a finding is one that may be dropped.
     pub(super) fn pass(&mut self, draft: &Draft, findings: &mut Vec<Finding>, reads: impl Fn(&Finding) -> bool) {
         let mut calls: Vec<String> = draft.calls.iter().map(|c| c.key().as_str().to_owned()).collect();
         calls.sort_unstable();

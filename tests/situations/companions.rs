@@ -69,8 +69,8 @@ fn front_defrost_owes_the_whole_chain_in_one_pass_with_the_stronger_fan() {
 #[test]
 fn airflow_that_already_includes_the_windshield_owes_no_change() {
     let positions = windows(0.into(), 0.into(), 0.into(), 0.into());
-    let Some(scene) = scene("defrost all windows", positions, climate_with(3, "WINDSHIELD_FEET", true)) else { return };
-    let judged = scene.drafts(&[("set_window_defrost", json!({"on": true, "defrost_window": "ALL"}))]);
+    let Some(scene) = scene("defrost the front", positions, climate_with(3, "WINDSHIELD_FEET", true)) else { return };
+    let judged = scene.drafts(&[("set_window_defrost", json!({"on": true, "defrost_window": "FRONT"}))]);
     assert_eq!(judged.verdict(), "clear", "{}", judged.because());
 }
 

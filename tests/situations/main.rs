@@ -12,10 +12,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod answers;
 mod companions;
 mod consent;
 mod others;
 mod replies;
+mod results;
+mod wishes;
 
 use serde_json::{Value as Json, json};
 use support::Scene;

@@ -130,14 +130,21 @@ impl Scene {
         self.done(tool, json!({}), result)
     }
 
-    fn call(mut self, tool: &str, arguments: Json, outcome: &Outcome) -> Self {
+    fn call(self, tool: &str, arguments: Json, outcome: &Outcome) -> Self {
         let result = self.policy.model.result.text(outcome).unwrap();
+        self.answered(tool, arguments, Some(&result))
+    }
+
+    /// A call with a result as the tool wrote it; none: it was cut off.
+    pub fn answered(mut self, tool: &str, arguments: Json, result: Option<&str>) -> Self {
         let id = format!("c{}", self.calls);
         self.calls += 1;
         let function = json!({"name": tool, "arguments": arguments.to_string()});
         self.messages.push(json!({"role": "assistant", "content": null,
             "tool_calls": [{"id": id, "type": "function", "function": function}]}));
-        self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": result}));
+        if let Some(result) = result {
+            self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": result}));
+        }
         self
     }
 

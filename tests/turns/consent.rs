@@ -100,3 +100,35 @@ fn a_companion_that_needs_a_yes_holds_its_trigger_and_a_yes_runs_all() {
     assert_eq!(lights("head_lights_low_beams"), json!(true));
     assert_eq!(lights("head_lights_high_beams"), json!(false));
 }
+
+#[test]
+fn a_yes_to_a_car_that_changed_is_asked_for_again_and_not_taken_from_its_words() {
+    let mut scene = standing(&[open_trunk()], Config::default());
+    assert_eq!(scene.says("open the trunk").done, Done::Asked);
+    scene.car.set("get_vehicle_window_positions.window_driver_position", 10).unwrap();
+    let again = scene.says("yes");
+    assert_eq!(again.done, Done::Asked, "{}", again.text);
+    assert_eq!(trunk(&scene), json!("closed"));
+    assert_eq!(scene.says("yes").done, Done::Replied);
+    assert_eq!(trunk(&scene), json!("open"));
+}
+
+#[test]
+fn a_question_of_the_student_binds_nothing() {
+    let asks = json!({"role": "assistant", "content": "Shall I open the trunk?"});
+    let mut scene = standing(&[asks, open_trunk()], Config::default());
+    assert_eq!(scene.says("open the trunk").done, Done::Replied);
+    let report = scene.says("yes");
+    assert_eq!(report.done, Done::Asked, "only a bound question opens it: {}", report.text);
+    assert_eq!(trunk(&scene), json!("closed"));
+}
+
+#[test]
+fn an_answer_that_says_more_than_the_question_is_no_yes() {
+    for answer in ["Yes, when we are parked.", "Okay, I changed my mind.", "Absolutely forbidden.", "Ja, morgen."] {
+        let mut scene = standing(&[open_trunk(), calls(&[])], Config::default());
+        assert_eq!(scene.says("open the trunk").done, Done::Asked);
+        scene.says(answer);
+        assert_eq!(trunk(&scene), json!("closed"), "{answer}");
+    }
+}

@@ -8,7 +8,7 @@ use std::time::Duration;
 use obligato::model::Draft;
 use obligato::model::Limits;
 use obligato::policy::HardLimits;
-use obligato::state::SystemClock;
+use obligato::state::{Clock, SystemClock};
 use obligato::student::{Answer, Cancel, Prompt, Student, StudentError, Usage};
 use obligato::turn::{Config, Event, Heard, Models, Session, TurnReport};
 use obligato::vehicle::{Scenario, Sim, SimHandle};
@@ -35,6 +35,9 @@ impl Student for Script {
     }
 }
 
+/// What may happen to the car from outside when something happens in a turn.
+type World = Box<dyn FnMut(&Event, &SimHandle)>;
+
 /// A running session.
 pub struct Scene {
     session: Session,
@@ -45,6 +48,8 @@ pub struct Scene {
     pub car: SimHandle,
     /// Everything that happened.
     pub events: Vec<Event>,
+    /// What the rest of the world does to the car when something happens in a turn.
+    pub world: World,
 }
 
 impl Scene {
@@ -79,6 +84,7 @@ impl Scene {
             asked,
             car,
             events: Vec::new(),
+            world: Box::new(|_, _| {}),
         }
     }
 
@@ -87,10 +93,18 @@ impl Scene {
         self.hears(&Heard::text(text))
     }
 
+    /// Another clock.
+    pub fn clock(&mut self, clock: Arc<dyn Clock>) {
+        self.session.set_clock(clock);
+    }
+
     /// One turn, with what the recogniser reports.
     pub fn hears(&mut self, heard: &Heard) -> TurnReport {
-        let events = &mut self.events;
-        let mut listen = |event: Event| events.push(event);
+        let (events, world, car) = (&mut self.events, &mut self.world, &self.car);
+        let mut listen = |event: Event| {
+            world(&event, car);
+            events.push(event);
+        };
         self.session.turn(&mut self.models, self.runtime.handle(), heard, &Cancel::default(), &mut listen)
     }
 

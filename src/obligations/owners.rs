@@ -1,0 +1,242 @@
+//! Whose an address or a number is: the persons and places that results have shown.
+
+use serde_json::{Map, Value as Json};
+
+use crate::model::Words;
+use crate::state::History;
+
+/// Results that are looked back at for owners.
+const RESULTS: usize = 64;
+/// How deep a result is looked into.
+const DEPTH: usize = 8;
+
+/// Somebody or something that a result showed with a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Owner {
+    /// What it is called, part by part, lower-case.
+    names: Vec<String>,
+    /// Identifiers, addresses and numbers shown with that name, as written.
+    values: Vec<String>,
+}
+
+/// All owners that results have shown.
+#[derive(Debug, Clone, Default)]
+pub struct Owners(Vec<Owner>);
+
+impl Owners {
+    /// The owners that the latest results have shown; several objects of one name count as one.
+    pub fn seen(history: &History) -> Self {
+        let mut owners = Self::default();
+        for past in history.calls().iter().rev().take(RESULTS) {
+            if let Some(payload) = past.payload() {
+                owners.visit(payload, 0);
+            }
+        }
+        owners
+    }
+
+    fn visit(&mut self, json: &Json, depth: usize) {
+        if depth > DEPTH {
+            return;
+        }
+        match json {
+            Json::Object(map) => {
+                self.take(map);
+                for (key, inner) in map {
+                    if let Json::Object(named) = inner {
+                        self.take_keyed(key, named);
+                    }
+                    self.visit(inner, depth + 1);
+                }
+            }
+            Json::Array(items) => items.iter().for_each(|item| self.visit(item, depth + 1)),
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, map: &Map<String, Json>) {
+        let names = names(map);
+        let values: Vec<String> =
+            map.values().filter_map(Json::as_str).filter(|t| is_address(t)).map(str::to_owned).collect();
+        self.add(names, values);
+    }
+
+    /// An object under its identifier: `{"con_7": {"name": …}}`.
+    fn take_keyed(&mut self, key: &str, map: &Map<String, Json>) {
+        if is_address(key) {
+            self.add(names(map), vec![key.to_owned()]);
+        }
+    }
+
+    fn add(&mut self, names: Vec<String>, values: Vec<String>) {
+        if names.is_empty() || values.is_empty() {
+            return;
+        }
+        match self.0.iter_mut().find(|o| o.names == names) {
+            Some(owner) => owner.values.extend(values),
+            None => self.0.push(Owner { names, values }),
+        }
+    }
+
+    /// Whether a value belongs to somebody here.
+    pub fn knows(&self, value: &str) -> bool {
+        self.0.iter().any(|o| o.has(value))
+    }
+
+    /// Whether a text names the owner of a value, and nobody else by the same words: the full name, or
+    /// a part of it that no other owner bears. Two values of one kind under one name are ambiguous.
+    pub fn named(&self, value: &str, said: &str) -> bool {
+        let Some(owner) = self.0.iter().find(|o| o.has(value)) else { return false };
+        self.are_named(said).contains(&owner) && owner.is_sole(value)
+    }
+
+    /// The values of one kind (that of `like`) of everybody whom a text names.
+    pub fn meant(&self, like: &str, said: &str) -> Vec<&str> {
+        let named = self.are_named(said);
+        named.into_iter().filter_map(|o| o.values.iter().find(|v| kind(v) == kind(like))).map(String::as_str).collect()
+    }
+
+    fn are_named(&self, said: &str) -> Vec<&Owner> {
+        let full: Vec<&Owner> = self.0.iter().filter(|o| o.names.iter().all(|n| says(said, n))).collect();
+        let mut named = full.clone();
+        for owner in self.0.iter().filter(|o| !full.contains(o)) {
+            let mut parts = owner.names.iter().filter(|n| says(said, n)).peekable();
+            let alone = |part: &String| self.0.iter().all(|o| o == owner || !o.names.contains(part));
+            if parts.peek().is_some() && parts.all(alone) {
+                named.push(owner);
+            }
+        }
+        named
+    }
+}
+
+impl Owner {
+    fn has(&self, value: &str) -> bool {
+        self.values.iter().any(|v| same(v, value))
+    }
+
+    fn is_sole(&self, value: &str) -> bool {
+        self.values.iter().filter(|v| kind(v) == kind(value)).all(|v| same(v, value))
+    }
+}
+
+/// What sort of value it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Mail,
+    Phone,
+    Other,
+}
+
+fn kind(value: &str) -> Kind {
+    match value {
+        v if v.contains('@') => Kind::Mail,
+        v if is_phone(v) => Kind::Phone,
+        _ => Kind::Other,
+    }
+}
+
+/// Whether two addresses or numbers are the same: case and the spaces in a number do not count.
+pub fn same(a: &str, b: &str) -> bool {
+    if is_phone(a) && is_phone(b) {
+        return digits(a) == digits(b);
+    }
+    a.eq_ignore_ascii_case(b)
+}
+
+/// Whether a text is nothing but a phone number: at least five digits and the signs between them.
+pub fn is_phone(text: &str) -> bool {
+    let signs = |c: char| c.is_ascii_digit() || matches!(c, '+' | ' ' | '-' | '/' | '(' | ')' | '.');
+    text.chars().all(signs) && digits(text).len() >= 5
+}
+
+/// Whether a text is a mail address.
+pub fn is_mail(text: &str) -> bool {
+    let Some((local, host)) = text.split_once('@') else { return false };
+    !local.is_empty() && host.contains('.') && !text.contains(char::is_whitespace)
+}
+
+/// The digits of a number.
+pub fn digits(text: &str) -> String {
+    text.chars().filter(char::is_ascii_digit).collect()
+}
+
+/// Whether a text is an identifier, an address or a number rather than a name.
+fn is_address(text: &str) -> bool {
+    let identifier = |t: &str| t.contains('_') && !t.contains(' ') && t.chars().any(|c| c.is_ascii_digit());
+    text.len() <= 128 && (is_mail(text) || is_phone(text) || identifier(text))
+}
+
+/// What an object is called: the members that say `name`, else every word in it.
+fn names(map: &Map<String, Json>) -> Vec<String> {
+    let mut named = Vec::new();
+    for (_, value) in map.iter().filter(|(key, _)| key.to_lowercase().contains("name")) {
+        match value {
+            Json::String(text) => push(&mut named, text),
+            Json::Object(parts) => parts.values().filter_map(Json::as_str).for_each(|t| push(&mut named, t)),
+            _ => {}
+        }
+    }
+    if named.is_empty() {
+        map.values().filter_map(Json::as_str).for_each(|t| push(&mut named, t));
+    }
+    named
+}
+
+fn push(named: &mut Vec<String>, text: &str) {
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    if letters >= 2 && text.len() <= 128 && !is_address(text) {
+        named.push(Words::new(text).spaced().trim().to_owned());
+    }
+}
+
+fn says(spaced: &str, name: &str) -> bool {
+    !name.is_empty() && spaced.contains(&format!(" {name} "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{Talk, kitchen};
+    use serde_json::json;
+
+    fn owners(json: Json) -> Owners {
+        let policy = kitchen();
+        Owners::seen(&Talk::new(&policy).done("get_habits", json!({}), json).history())
+    }
+
+    fn lees() -> Owners {
+        owners(json!({"guests": [
+            {"id": "gue_1", "first_name": "Ann", "last_name": "Lee", "phone": "+49 111 111", "mail": "ann@x.org"},
+            {"id": "gue_2", "first_name": "Bob", "last_name": "Lee", "phone": "+49 222 222", "mail": "bob@x.org"}]}))
+    }
+
+    #[test]
+    fn a_full_name_names_its_owner_alone() {
+        assert!(lees().named("ann@x.org", " mail ann lee "));
+        assert!(!lees().named("bob@x.org", " mail ann lee "));
+        assert!(
+            lees().named("ann@x.org", " mail ann lee and bob lee ") && lees().named("bob@x.org", " ann lee bob lee ")
+        );
+    }
+
+    #[test]
+    fn a_part_of_a_name_counts_where_nobody_else_bears_it() {
+        assert!(lees().named("+49 111111", " call ann "), "spaces in a number do not count");
+        assert!(!lees().named("ann@x.org", " mail lee ") && !lees().named("bob@x.org", " mail lee "));
+    }
+
+    #[test]
+    fn two_addresses_under_one_name_are_ambiguous() {
+        let twins = owners(
+            json!([{"id": "g_1", "name": "Ann Lee", "mail": "ann@x.org"}, {"id": "g_2", "name": "Ann Lee", "mail": "lee@x.org"}]),
+        );
+        assert!(!twins.named("ann@x.org", " ann lee ") && !twins.named("lee@x.org", " ann lee "));
+    }
+
+    #[test]
+    fn an_object_under_its_identifier_is_an_owner_too() {
+        let keyed = owners(json!({"con_7": {"name": {"first": "Grace"}, "email": "grace@x.org"}}));
+        assert!(keyed.named("con_7", " ask grace ") && keyed.knows("grace@x.org") && !keyed.knows("con_8"));
+    }
+}
