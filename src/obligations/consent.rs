@@ -47,8 +47,8 @@ pub fn consent(policy: &Policy, history: &History, call: &ToolCall, since: Optio
     if history.grants(&key) {
         return Consent::Given;
     }
-    if history.binds_consent() {
-        return Consent::Unasked; // live, words alone bind nothing
+    if !history.words_agree() {
+        return Consent::Unasked;
     }
     let Some(tool) = policy.inventory.position(call.tool.as_str()) else { return Consent::Unasked };
     let Some(exchange) = Exchange::last(history) else { return Consent::Unasked };

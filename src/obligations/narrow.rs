@@ -36,6 +36,16 @@ pub fn narrowed(policy: &Policy, history: &History, call: &ToolCall) -> Option<V
             clauses.push(clause);
         }
     }
+    // A list has its noun at its end: `the driver, passenger and rear window`.
+    let sentence = |clause: u16| reading.words().iter().find(|(w, _)| w.clause == clause).map(|(w, _)| w.sentence);
+    for (clause, _) in reading.clauses().iter().rev() {
+        let next = clause.saturating_add(1);
+        let lists = clauses.contains(&next) && sentence(*clause) == sentence(next);
+        let names = item.words.iter().any(|(word, _)| says(policy, &reading, *clause, word));
+        if lists && names && !clauses.contains(clause) && !reading.nouns().any(|h| reading.clause(h) == *clause) {
+            clauses.push(*clause);
+        }
+    }
     // `All` counts where it is said of this tool, or of nothing in particular.
     let others = |clause: u16| reading.nouns().any(|h| reading.clause(h) == clause);
     let counts = |h: &Hit<'_>| clauses.contains(&reading.clause(h)) || !others(reading.clause(h));

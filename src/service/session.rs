@@ -36,6 +36,17 @@ impl Session {
     async fn require_holder(&self, connection: &Connection, header: &Header<'_>) -> Result<(), Refusal> {
         require_holder(connection, &self.session, &caller(header)?).await
     }
+
+    /// What begins a turn. Where a speech service is configured, words from it are the driver's own; from
+    /// the holder they are a request that was passed on, and answer no question (design §6).
+    async fn utterance(&self, text: &str, connection: &Connection, header: &Header<'_>) -> Result<Heard, Refusal> {
+        let (caller, speech) = (caller(header)?, self.harness.config.service.speech.as_deref());
+        let heard = require_ears(connection, &self.session, &caller, speech).await;
+        if speech.is_none() || heard.is_err() {
+            require_holder(connection, &self.session, &caller).await?;
+        }
+        Ok(Heard { relayed: heard.is_err(), ..Heard::text(words(text)?) })
+    }
 }
 
 fn draft(text: &str) -> Result<Draft, Refusal> {
@@ -65,8 +76,7 @@ impl Session {
         #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
     ) -> Result<ResponseDispatchNotifier<u32>, Refusal> {
-        self.require_holder(connection, &header).await?;
-        let task = Task::Turn(Heard::text(words(utterance)?));
+        let task = Task::Turn(self.utterance(utterance, connection, &header).await?);
         // The signals wait until the caller was sent the number that they carry.
         let (open, gate) = oneshot::channel();
         let (turn, _) = self.harness.start(connection, &self.session, caller(&header)?, task, Some(gate))?;
@@ -89,8 +99,7 @@ impl Session {
         #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
     ) -> Result<(String, String), Refusal> {
-        self.require_holder(connection, &header).await?;
-        let task = Task::Turn(Heard::text(words(utterance)?));
+        let task = Task::Turn(self.utterance(utterance, connection, &header).await?);
         let (_, ended) = self.harness.start(connection, &self.session, caller(&header)?, task, None)?;
         match ended.await {
             Ok(Ended::Replied(report)) => Ok((report.done.as_str().to_owned(), report.text)),

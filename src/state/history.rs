@@ -90,7 +90,7 @@ pub struct History {
     pub(super) side: Side,
     pub(super) steps: usize,
     pub(super) grants: Vec<(CallKey, u32)>,
-    pub(super) bound: bool,
+    pub(super) deaf: bool,
     pub(super) clock: Option<Duration>,
 }
 
@@ -111,7 +111,7 @@ impl History {
             side: model.driver_side,
             steps: 0,
             grants: Vec::new(),
-            bound: false,
+            deaf: false,
             clock: None,
         }
     }
@@ -255,15 +255,16 @@ impl History {
         Arc::make_mut(&mut self.world).forget();
     }
 
-    /// Lets a yes count only where it was bound to its calls, as in a live session: words that were
-    /// said before the car or the policy changed must not agree to anything afterwards.
-    pub fn bind_consent(&mut self) {
-        self.bound = true;
+    /// Says whether the driver's latest words may agree to what was last said to the driver. In a live
+    /// session they may not once the car or the policy changed in between, and never where somebody else
+    /// spoke (design §6); in a recording nobody can tell, and they do.
+    pub fn let_words_agree(&mut self, agree: bool) {
+        self.deaf = !agree;
     }
 
-    /// Whether only a bound yes counts.
-    pub fn binds_consent(&self) -> bool {
-        self.bound
+    /// Whether the driver's latest words may agree to anything.
+    pub fn words_agree(&self) -> bool {
+        !self.deaf
     }
 
     /// Withdraws every yes: the driver spoke again, the car was suspended or the policy changed.

@@ -34,7 +34,7 @@ pub(super) fn answer(policy: &Policy, config: &Config, heard: &Heard, pending: O
         !yes && (reading.has(PhraseRole::No) || (reading.has(PhraseRole::Yes) && reading.nouns().next().is_none()));
     let foreign = |zone: &String| config.consent_zone.as_ref().is_some_and(|wanted| wanted != zone);
     let unheard = heard.confidence.is_some_and(|c| c < config.consent_confidence);
-    if yes && (heard.zone.as_ref().is_some_and(foreign) || unheard) {
+    if yes && (heard.relayed || heard.zone.as_ref().is_some_and(foreign) || unheard) {
         return Answer::NotTheDriver;
     }
     match (yes, no) {

@@ -17,6 +17,8 @@ pub struct Heard {
     pub zone: Option<String>,
     /// Recognition confidence, 0 to 1, where the assistant reports one.
     pub confidence: Option<f64>,
+    /// Whether somebody passes it on who is not the speech service: a request, never an answer.
+    pub relayed: bool,
 }
 
 impl Heard {

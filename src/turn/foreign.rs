@@ -23,8 +23,11 @@ impl Session {
         let pending = self.pending.take().filter(spoken);
         let said = answer(&self.policy, &self.config, heard, pending.as_ref());
         if said == Answer::NotTheDriver {
+            self.spoken_under = None; // the question died with this answer
             return;
         }
+        let agree = self.may_agree(heard);
+        self.history.let_words_agree(agree);
         self.history.heard(&heard.text);
         self.history.end_step();
         self.policy.attend(&self.history);
@@ -38,10 +41,7 @@ impl Session {
 
     /// Takes in what the assistant said to the driver.
     pub fn spoken(&mut self, text: &str) {
-        self.history.said(text);
-        self.history.end_step();
-        self.policy.attend(&self.history);
-        self.conversation.push(message(Role::Assistant, text));
+        self.told(text);
     }
 
     /// Judges a draft and carries it out when it is cleared. Reads that it needs are made; a question

@@ -79,10 +79,7 @@ impl<'a> Run<'a> {
         };
         let text = super::sanitise(&text);
         if !text.is_empty() {
-            self.session.history.said(&text);
-            self.session.history.end_step();
-            self.session.policy.attend(&self.session.history);
-            self.session.conversation.push(message(Role::Assistant, &text));
+            self.session.told(&text);
         }
         (self.events)(Event::Reply { text: text.clone() });
         TurnReport {
@@ -126,6 +123,8 @@ impl<'a> Run<'a> {
     fn hear(&mut self, heard: &Heard) -> Result<Option<Vec<ToolCall>>, End> {
         let session = &mut *self.session;
         session.history.revoke_grants();
+        let agree = session.may_agree(heard);
+        session.history.let_words_agree(agree);
         session.history.heard(&heard.text);
         session.history.end_step();
         session.conversation.push(message(Role::User, &heard.text));

@@ -50,6 +50,8 @@ pub struct Session {
     pub(super) conversation: Vec<Message>,
     pub(super) pending: Option<Pending>,
     pub(super) ledger: Ledger,
+    /// The policy, and the state of the car, under which the driver was last spoken to.
+    pub(super) spoken_under: Option<(PolicyHash, u64)>,
     /// The epoch of the car that the history knows.
     pub(super) epoch: u64,
 }
@@ -69,8 +71,7 @@ impl Session {
         config: Config,
         vehicle: Arc<dyn Vehicle>,
     ) -> Self {
-        let mut history = History::new(&policy.model);
-        history.bind_consent();
+        let history = History::new(&policy.model);
         let epoch = vehicle.epoch();
         Self {
             id,
@@ -83,6 +84,7 @@ impl Session {
             conversation: Vec::new(),
             pending: None,
             ledger: Ledger::default(),
+            spoken_under: None,
             epoch,
         }
     }
@@ -172,6 +174,23 @@ impl Session {
     }
 
     /// Brings the history up to the car: what other hands changed must be read again.
+    /// Takes in what was said to the driver, with what it was said under.
+    pub(super) fn told(&mut self, text: &str) {
+        self.history.said(text);
+        self.history.end_step();
+        self.policy.attend(&self.history);
+        self.spoken_under = Some((self.policy.hash, self.vehicle.epoch()));
+        self.conversation.push(super::run::message(Role::Assistant, text));
+    }
+
+    /// Whether words of the driver may answer what was last said: nothing changed since, and it is the
+    /// driver who speaks.
+    pub(super) fn may_agree(&self, heard: &Heard) -> bool {
+        let answer = super::answer::answer(&self.policy, &self.config, heard, self.pending.as_ref());
+        answer != super::answer::Answer::NotTheDriver
+            && self.spoken_under == Some((self.policy.hash, self.vehicle.epoch()))
+    }
+
     pub(super) fn refresh(&mut self) {
         self.history.set_clock(self.clock.since_boot());
         let epoch = self.vehicle.epoch();

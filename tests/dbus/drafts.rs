@@ -108,3 +108,16 @@ async fn what_was_heard_comes_from_the_configured_speech_service_alone() {
     through.heard("Open the sunroof.", HashMap::new()).await.unwrap();
     assert!(matches!(through.spoken("Hm.").await, Err(Refusal::NotYours(_))), "it only hears");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_assistant_that_passes_words_on_cannot_say_yes_for_the_driver() {
+    let beams = calls(&[("set_head_lights_high_beams", json!({"on": true}))]);
+    let rig = Rig::start(Setup::drafts(&[beams]).config("[service]\nspeech = \"org.example.Speech\"\n")).await;
+    let assistant = super::rig::Client::new(rig.connect().await).await;
+    let session = assistant.open().await;
+    let (done, _) = session.say("turn on the high beams").await.unwrap();
+    assert_eq!(done, "asked");
+    let (done, text) = session.say("yes").await.unwrap();
+    assert_eq!(done, "refused", "{text}");
+    assert!(text.contains("driver"), "it says whose yes it needs: {text}");
+}

@@ -114,13 +114,31 @@ fn a_yes_to_a_car_that_changed_is_asked_for_again_and_not_taken_from_its_words()
 }
 
 #[test]
-fn a_question_of_the_student_binds_nothing() {
+fn a_question_of_the_student_that_names_the_action_is_not_put_twice_unless_the_car_changed() {
     let asks = json!({"role": "assistant", "content": "Shall I open the trunk?"});
-    let mut scene = standing(&[asks, open_trunk()], Config::default());
-    assert_eq!(scene.says("open the trunk").done, Done::Replied);
-    let report = scene.says("yes");
-    assert_eq!(report.done, Done::Asked, "only a bound question opens it: {}", report.text);
-    assert_eq!(trunk(&scene), json!("closed"));
+    for (changed, done, stands) in [(false, Done::Replied, "open"), (true, Done::Asked, "closed")] {
+        let mut scene = standing(&[asks.clone(), open_trunk()], Config::default());
+        assert_eq!(scene.says("open the trunk").done, Done::Replied);
+        if changed {
+            scene.car.set("get_vehicle_window_positions.window_driver_position", 10).unwrap();
+        }
+        let report = scene.says("yes");
+        assert_eq!(report.done, done, "{}", report.text);
+        assert_eq!(trunk(&scene), json!(stands));
+    }
+}
+
+#[test]
+fn a_yes_of_somebody_else_to_the_students_question_is_none() {
+    let asks = json!({"role": "assistant", "content": "Shall I open the trunk?"});
+    let passenger = Heard { zone: Some("passenger".into()), ..Heard::text("yes") };
+    let relayed = Heard { relayed: true, ..Heard::text("yes") };
+    for heard in [passenger, relayed] {
+        let mut scene = standing(&[asks.clone(), open_trunk()], Config::default());
+        assert_eq!(scene.says("open the trunk").done, Done::Replied);
+        assert_eq!(scene.hears(&heard).done, Done::Asked);
+        assert_eq!(trunk(&scene), json!("closed"));
+    }
 }
 
 #[test]

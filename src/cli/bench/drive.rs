@@ -113,12 +113,13 @@ impl Track {
             shared.turn.store(at, Ordering::Relaxed);
             let mut says = driver.clone();
             for _ in 0..=QUESTIONS {
-                let mut wanted = None;
+                let (mut wanted, mut open) = (None, false);
                 car.heard(self.is_yes(&says));
                 car.next_message();
                 let mut listen = |event: Event| match event {
                     Event::Executed { .. } => calls += 1,
                     Event::Drafted { .. } => car.next_message(),
+                    Event::Question { bound, .. } if bound.is_empty() => open = true,
                     Event::Question { bound, .. } => {
                         wanted = Some(bound.iter().all(|c| car.wants(&c.tool, &c.arguments)));
                     }
@@ -139,7 +140,11 @@ impl Track {
                     _ => {}
                 };
                 session.turn(&mut models, runtime, &Heard::text(&says), &Cancel::default(), &mut listen);
-                let told = shared.take_wish().map(|calls| wish(&self.policy, &self.course, &calls));
+                questions += u32::from(open);
+                let told = shared
+                    .take_wish()
+                    .or_else(|| shared.take_due().filter(|_| open))
+                    .map(|calls| wish(&self.policy, &self.course, &calls));
                 says = match (wanted, told) {
                     (Some(wanted), _) => {
                         questions += 1;

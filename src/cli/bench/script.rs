@@ -1,7 +1,7 @@
 //! The fallible student: drafts the ground truth step by step, with one fault in it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::model::{Draft, Message, ToolCall};
@@ -40,12 +40,29 @@ pub(super) struct Shared {
     pub(super) questions: AtomicU32,
     /// The calls that the last such question is about.
     wish: Mutex<Option<Vec<ToolCall>>>,
+    /// The calls that were right and are not made yet, for when the harness asks what only the driver
+    /// knows.
+    due: Mutex<Option<Vec<ToolCall>>>,
+    /// The driver has answered the harness: what was due is drafted again.
+    again: AtomicBool,
 }
 
 impl Shared {
     /// What the student has just asked about.
     pub(super) fn take_wish(&self) -> Option<Vec<ToolCall>> {
         self.wish.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// What the student would have done, had the harness not asked the driver.
+    pub(super) fn take_due(&self) -> Option<Vec<ToolCall>> {
+        let due = self.due.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.again.store(due.is_some(), Ordering::Relaxed);
+        due
+    }
+
+    fn set_due(&self, right: &Draft) {
+        let calls = (!right.calls.is_empty()).then(|| right.calls.clone());
+        *self.due.lock().unwrap_or_else(PoisonError::into_inner) = calls;
     }
 }
 
@@ -91,9 +108,14 @@ impl Fallible {
             (self.turn, self.step) = (turn, 0);
         }
         let last = self.last.take();
+        if let Some(right) = last.as_ref().filter(|_| self.shared.again.swap(false, Ordering::Relaxed)) {
+            self.told.push(right.clone());
+            return right.clone();
+        }
         if objected && !self.owed.is_empty() {
             let right = merged(std::mem::take(&mut self.owed));
             if right != Draft::default() {
+                self.shared.set_due(&right);
                 self.last = Some(right.clone());
                 return right;
             }
@@ -128,6 +150,7 @@ impl Fallible {
                     due.push(step.right.clone());
                     // What an objection brings back holds the draft that is objected to as well.
                     if self.owed.is_empty() {
+                        self.shared.set_due(&step.right);
                         self.last = Some(step.right.clone());
                         return step.right.clone();
                     }
