@@ -121,10 +121,10 @@ pub(super) fn errors(facts: &Facts, deeds: &[Deed], end: &Map<String, Json>) -> 
                     found.push("013");
                 }
             }
-            "set_head_lights_high_beams" if on => {
-                if !read("get_exterior_lights_status") || end.get("fog_lights") == Some(&Json::Bool(true)) {
-                    found.push("014");
-                }
+            "set_head_lights_high_beams"
+                if on && (!read("get_exterior_lights_status") || end.get("fog_lights") == Some(&Json::Bool(true))) =>
+            {
+                found.push("014");
             }
             _ => {}
         }

@@ -8,8 +8,11 @@ use crate::model::Draft;
 use crate::policy::Policy;
 use crate::policy::testing::kitchen;
 
+/// A tool, its arguments and its result.
+type Made = (&'static str, Json, Json);
+
 /// A conversation: what the driver says, and calls with their results.
-fn course(policy: &Policy, turns: &[(&str, &[(&str, Json, Json)])]) -> Course {
+fn course(policy: &Policy, turns: &[(&str, &[Made])]) -> Course {
     let mut messages = vec![json!({"role": "system", "content": "You are the kitchen."})];
     for (driver, calls) in turns {
         messages.push(json!({"role": "user", "content": driver}));
@@ -111,7 +114,7 @@ fn a_premature_report_stands_only_where_the_last_write_would() {
     let hood = ("set_hood_speed", json!({"level": 1}), json!({}));
     let again = course(&policy, &[("wash", &[wash("ECO")]), ("again", &[wash("QUICK_WASH")])]);
     assert_eq!(sites(&policy, &again, Fault::Done, 99).1, 0, "the sentence would be true");
-    let course = course(&policy, &[("hood", &[hood.clone()]), ("and wash", &[hood, wash("ECO")])]);
+    let course = course(&policy, &[("hood", std::slice::from_ref(&hood)), ("and wash", &[hood.clone(), wash("ECO")])]);
     let drafts = wrong(&sites(&policy, &course, Fault::Done, 99).0);
     assert_eq!(drafts.len(), 1);
     assert!(drafts[0].reply.as_deref().unwrap().contains("started the dishwasher"), "{drafts:?}");
