@@ -57,7 +57,7 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
 /// A search that the present narrows although the driver asked for later: the member that does it, and
 /// the search without it, unless that was made as well.
 fn narrowed(view: &View<'_>, tool: ToolIx, call: &ToolCall) -> Result<Option<(String, ToolCall)>, Exhausted> {
-    let description = view.policy.inventory.at(tool).filter(|t| !t.is_write());
+    let description = view.policy.inventory.at(tool).filter(|t| !t.is_write() && asks_for_later(view));
     let Some((member, unfiltered)) = description.and_then(|t| without_present(view, t, call)) else { return Ok(None) };
     let key = unfiltered.key();
     for (_, past) in view.history.calls_of(tool) {
@@ -66,7 +66,7 @@ fn narrowed(view: &View<'_>, tool: ToolIx, call: &ToolCall) -> Result<Option<(St
             return Ok(None);
         }
     }
-    Ok(asks_for_later(view).then_some((member, unfiltered)))
+    Ok(Some((member, unfiltered)))
 }
 
 /// The first member of an enumeration in a call that means the present, and the call without it.

@@ -91,7 +91,9 @@ pub struct Reading<'p> {
 impl<'p> Reading<'p> {
     pub(super) fn new(lexicon: &'p Lexicon, words: Arc<Words>, found: &Found) -> Self {
         let whole = |(start, end, at): &(u32, u32, u32)| Hit::new(lexicon, *start as usize, *end as usize, *at);
-        Self { words, hits: found.phrases.iter().filter_map(whole).collect(), language: found.language }
+        let mut hits = Vec::with_capacity(found.phrases.len());
+        hits.extend(found.phrases.iter().filter_map(whole));
+        Self { words, hits, language: found.language }
     }
 
     /// The words.
