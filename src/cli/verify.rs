@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     history
         .read(&policy.model, &policy.inventory, &conversation, &caps)
         .map_err(|e| CliError::Transcript { path: name, why: e.to_string() })?;
-    policy.inventory.warm();
+    policy.warm();
     policy.attend(&history);
     let step = Step {
         policy: &policy,

@@ -39,6 +39,9 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
             findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
         } else if let Some(because) = wish::strayed(view, call, tool)? {
             findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
+        } else if let Some(because) = wish::unrelated(view, call, tool)? {
+            let question = view.shall_i(call);
+            findings.push(Finding::new(NAME, Tier::Hard, because).at(at).settled_by_yes(question));
         }
     }
     substituted(view, findings)
@@ -172,6 +175,6 @@ mod tests {
     fn allows_what_was_asked_for_and_other_things() {
         assert_eq!(found("remove that recipe please", &[("start_dishwasher", json!({"program": "ECO"}))]), 0);
         assert_eq!(found("load that recipe please", &[("load_recipe", json!({"recipe_id": "r_1"}))]), 0);
-        assert_eq!(found("remove that recipe please", &[("switch_oven", json!({"on": true}))]), 0);
+        assert_eq!(found("remove that recipe, and turn on the oven", &[("switch_oven", json!({"on": true}))]), 0);
     }
 }

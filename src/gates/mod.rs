@@ -45,6 +45,7 @@ mod rebuild;
 mod records;
 mod refusal;
 mod refusal_read;
+mod related;
 mod repeated_question;
 mod repetition;
 mod required_parameters;

@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
-use crate::model::{Draft, Words};
+use crate::model::{Draft, ToolCall, Words};
 use crate::obligations::Owed;
 use crate::policy::{HardLimits, Policy, Reading};
 use crate::state::{History, PastCall, Utterance};
@@ -178,6 +178,14 @@ impl<'a> View<'a> {
         let code = language.and_then(|l| self.policy.lexicon.language(l)).unwrap_or_default();
         let holes: Vec<(&str, &str)> = holes.iter().map(|(name, text)| (*name, text.as_str())).collect();
         self.policy.say(code, occasion, &holes)
+    }
+
+    /// The question for leave to make a call, in the driver's language.
+    pub fn shall_i(&self, call: &ToolCall) -> String {
+        let language = self.driver().and_then(Reading::language);
+        let code = language.and_then(|l| self.policy.lexicon.language(l)).unwrap_or_default();
+        let what = self.policy.call_words(code, call);
+        self.policy.say(code, "shall-i", &[("what", what.as_str())])
     }
 
     /// How the driver calls what a tool acts on; its own name where nobody said.

@@ -5,6 +5,7 @@
 
 use serde_json::Value as Json;
 
+use super::related::is_spoken_of;
 use super::said::names;
 use super::{Exhausted, View, stored};
 use crate::model::{ToolCall, Words};
@@ -38,6 +39,17 @@ pub(super) fn strayed(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<
     let said = Said::only(driver, sentences);
     let Some(known) = view.policy.inventory.at(tool) else { return Ok(None) };
     Ok(other_item(view, &said, call, tool, known)?.or_else(|| other_switch(view, &said, call, tool)))
+}
+
+/// Why a write of the student has nothing to do with anything that was said, if it has not. A yes to
+/// exactly this call settles it.
+pub(super) fn unrelated(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<Option<String>, Exhausted> {
+    let changes = view.policy.model.tool(tool).is_some_and(|e| !e.sets.is_empty());
+    if !changes || call.by.is_some() || is_demanded(view, tool) || view.history.grants(&call.key()) {
+        return Ok(None);
+    }
+    let related = is_spoken_of(view, tool)?;
+    Ok((!related).then(|| format!("nothing that was said has to do with {call}; draft what was asked for, or ask")))
 }
 
 /// Whether a sentence names what a tool acts on, and nothing that another write acts on.

@@ -72,6 +72,8 @@ pub struct Finding {
     /// Whether no other draft can do what was asked: the verdict is then a refusal at once, without
     /// asking the student to try again.
     pub fatal: bool,
+    /// Whether `say` is a question, and a yes to it settles the finding for the call it is about.
+    pub consent: bool,
 }
 
 impl Finding {
@@ -87,6 +89,7 @@ impl Finding {
             call: None,
             say: None,
             fatal: false,
+            consent: false,
         }
     }
 
@@ -116,6 +119,13 @@ impl Finding {
     pub fn refusing(mut self, say: impl Into<String>) -> Self {
         self.fatal = true;
         self.saying(say)
+    }
+
+    /// Names the question whose yes settles it for the call it is about.
+    #[must_use]
+    pub fn settled_by_yes(mut self, question: impl Into<String>) -> Self {
+        self.consent = true;
+        self.saying(question)
     }
 
     /// Names the rule and its sentence.

@@ -262,7 +262,7 @@ fn readers(model: &EffectModel, tool: ToolIx) -> impl Iterator<Item = ToolIx> + 
 }
 
 /// Whether a word of a tool's name says what is done rather than what it is done to.
-fn is_doing(tables: &[Phrases], word: &str) -> bool {
+pub(super) fn is_doing(tables: &[Phrases], word: &str) -> bool {
     let roles = [PhraseRole::Change, PhraseRole::Remove, PhraseRole::Look, PhraseRole::Current, PhraseRole::Common];
     tables.iter().any(|t| roles.iter().any(|r| t.role(*r).iter().any(|p| p == word)))
 }

@@ -14,6 +14,7 @@ mod reading;
 mod rule;
 mod set;
 mod spoken;
+mod subject;
 mod template;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -30,4 +31,5 @@ pub use program::{
 pub use reading::{Hit, Reading, number};
 pub use rule::{Rule, RuleIx, RuleKind, Trigger};
 pub use set::{Advice, Policy, PolicyParts};
+pub use subject::{SHORTEST, Subject};
 pub use template::{ArgumentTemplate, CallTemplate, Piece, TextTemplate};

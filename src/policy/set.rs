@@ -1,11 +1,11 @@
 //! The policy as the engine uses it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Derived, Lexicon, Phrases, Program, ProgramError, Reading, Rule, RuleIx, Tables, Trigger};
+use super::{Derived, Lexicon, Phrases, Program, ProgramError, Reading, Rule, RuleIx, Subject, Tables, Trigger};
 use crate::model::{PolicyHash, Words};
 use crate::state::{EffectModel, History};
 use crate::tools::{Inventory, ToolIx};
@@ -66,6 +66,8 @@ pub struct Policy {
     rules: Vec<Rule>,
     by_tool: FxHashMap<ToolIx, Vec<RuleIx>>,
     on_reply: Vec<RuleIx>,
+    /// What has to do with each tool, gathered when it is first asked for.
+    pub(super) subjects: Vec<OnceLock<Subject>>,
 }
 
 impl Policy {
@@ -87,7 +89,9 @@ impl Policy {
         }
         let inventory: Inventory = parts.inventory.into();
         let lexicon = Lexicon::new(&parts.phrases, &parts.model, &inventory);
+        let subjects = inventory.iter().map(|_| OnceLock::new()).collect();
         Ok(Self {
+            subjects,
             hash,
             id: parts.id,
             inventory,

@@ -39,6 +39,9 @@ pub fn run(config: Config) -> Result<(), ServiceError> {
         .build()
         .map_err(ServiceError::Threads)?;
     let parts = parts::load(&config)?;
+    // Nobody waits for this: a check that comes first gathers what it needs itself.
+    let policy = Arc::clone(&parts.policy);
+    drop(runtime.spawn_blocking(move || policy.warm()));
     runtime.block_on(serve(config, parts))
 }
 

@@ -183,9 +183,9 @@ impl<'a> Run<'a> {
                     }
                     // A student that was told once and still guesses will guess again: the driver knows.
                     if round > 0
-                        && let Some(question) = question(&hard)
+                        && let Some((question, bound)) = question(&hard, &owed.amended)
                     {
-                        return Err(self.ask(question, Vec::new()));
+                        return Err(self.ask(question, bound));
                     }
                     if round < self.account.rounds() {
                         round += 1;
@@ -194,8 +194,8 @@ impl<'a> Run<'a> {
                         escalated = true;
                         draft = self.escalate(round + 1, &draft, &hard)?;
                     } else {
-                        return Err(match question(&hard) {
-                            Some(question) => self.ask(question, Vec::new()),
+                        return Err(match question(&hard, &owed.amended) {
+                            Some((question, bound)) => self.ask(question, bound),
                             None => End::Refused(self.cannot(&hard)),
                         });
                     }
@@ -302,8 +302,11 @@ pub(super) fn message(role: Role, text: &str) -> Message {
     Message { role, content: Some(text.to_owned()), tool_calls: Vec::new(), tool_call_id: None }
 }
 
-/// The question that would settle a draft, where nothing else stands against it.
-fn question(hard: &[Finding]) -> Option<String> {
+/// The question that would settle a draft where nothing else stands against it, with the calls that a
+/// yes to it covers: all of the draft where leave is asked for, none where something is to be named.
+fn question(hard: &[Finding], draft: &Draft) -> Option<(String, Vec<ToolCall>)> {
     let asks = |f: &Finding| f.say.as_deref().is_some_and(|say| say.ends_with('?'));
-    hard.iter().all(asks).then(|| hard.first()?.say.clone()).flatten()
+    let question = hard.iter().all(asks).then(|| hard.first()?.say.clone()).flatten()?;
+    let leave = hard.iter().all(|f| f.consent);
+    Some((question, if leave { draft.calls.clone() } else { Vec::new() }))
 }

@@ -1,5 +1,6 @@
 //! Turns of the local model.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use obligato::service::Refusal;
@@ -142,6 +143,7 @@ async fn what_one_session_writes_makes_the_picture_of_another_old() {
     ear.turn(*one.start("Set the fan to 2.").await.unwrap().response()).await;
     assert_eq!(other.say("Set the fan to 3.").await.unwrap().0, "replied");
     // The first session must not believe that the fan is still at 2.
+    one.heard("And the air conditioning, please.", HashMap::new()).await.unwrap();
     let report = one.verify(&calls(&[("set_air_conditioning", json!({"on": true}))]).to_string()).await.unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["verdict"], "gather", "{report:#}");

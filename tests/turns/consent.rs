@@ -150,3 +150,18 @@ fn an_answer_that_says_more_than_the_question_is_no_yes() {
         assert_eq!(trunk(&scene), json!("closed"), "{answer}");
     }
 }
+
+#[test]
+fn a_write_that_nothing_said_has_to_do_with_is_asked_for_and_runs_only_on_a_yes() {
+    let beams = calls(&[("set_head_lights_low_beams", json!({"on": true}))]);
+    let lit = |scene: &Scene| scene.car.get("get_exterior_lights_status.head_lights_low_beams").unwrap();
+    for (answer, runs) in [("yes", true), ("no", false)] {
+        let mut scene = Scene::new(&[beams.clone(), beams.clone()]);
+        scene.car.set("get_exterior_lights_status.head_lights_low_beams", false).unwrap();
+        let report = scene.says("turn on the massage chair");
+        assert_eq!((report.done, report.text.as_str()), (Done::Asked, "Shall I do this: low beam on?"));
+        assert_eq!(lit(&scene), json!(false));
+        scene.says(answer);
+        assert_eq!(lit(&scene), json!(runs), "{answer}");
+    }
+}

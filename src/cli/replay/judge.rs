@@ -41,7 +41,7 @@ pub(super) struct Judged {
 
 /// Judges all conversations; the order of the result is the order of the input.
 pub(super) fn all(policy: &Policy, advice: Advice, recorded: &[Recorded]) -> Vec<Judged> {
-    policy.inventory.warm();
+    policy.warm();
     let bar = indicatif::ProgressBar::new(u64::try_from(recorded.len()).unwrap_or(u64::MAX));
     let next = AtomicUsize::new(0);
     let workers = thread::available_parallelism().map_or(1, usize::from);

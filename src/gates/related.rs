@@ -1,0 +1,95 @@
+//! Whether anything that was said has to do with what a tool acts on.
+
+use super::said::names;
+use super::{Exhausted, View, stored};
+use crate::model::Words;
+use crate::policy::{Reading, SHORTEST};
+use crate::tools::ToolIx;
+
+/// Whether either side spoke of what a tool acts on, or of what a rule ties it to, or a stored preference
+/// does. A word of its name, of how people call it or of what it can be set to is enough: `fan` for the
+/// airflow, `headlights` for the beams. A small model that understood nothing drafts something else.
+pub(super) fn is_spoken_of(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
+    let Some(subject) = view.policy.subject(tool) else { return Ok(false) };
+    let said = || Ok(view.heard()?.iter().chain(view.spoken()?));
+    if said()?.any(|reading| subject.tied.iter().any(|t| names(view.policy, reading, *t))) {
+        return Ok(true);
+    }
+    for reading in view.heard()? {
+        view.spend(reading.words().len())?;
+        if shares_a_word(view, reading, &subject.words, tool) {
+            return Ok(true);
+        }
+    }
+    for sentence in stored::sentences(view)? {
+        let words = std::sync::Arc::new(Words::new(sentence));
+        view.spend(words.len())?;
+        if names(view.policy, &view.policy.lexicon.read(words), tool) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Letters that make two longer words one: `navigate` and `navigation`, `Beifahrerfenster` and `Fenster`.
+const STEM: usize = 5;
+
+/// Whether a word alone is how people call what a tool acts on: a rear window is a window, whatever else
+/// is called so.
+fn is_called(view: &View<'_>, tool: ToolIx, word: &str) -> bool {
+    let Some(effect) = view.policy.model.tool(tool) else { return false };
+    let parts = effect.attributes().filter_map(|a| view.policy.model.attribute(a)).map(|a| a.entity);
+    let parts = parts.filter_map(|e| view.policy.model.entity(e)).flat_map(|e| e.names.values());
+    effect.nouns.values().chain(parts).flatten().any(|name| word.starts_with(name.to_lowercase().as_str()))
+}
+
+/// Whether a word of a text is one of these, or the beginning of a compound with one. Words that
+/// name something else, such as the `light` of a reading light, do not count.
+fn shares_a_word(view: &View<'_>, reading: &Reading<'_>, subject: &[Box<str>], tool: ToolIx) -> bool {
+    let covered = |at: usize| reading.nouns().any(|h| h.start <= at && at < h.end && !h.names(tool));
+    let elsewhere = |at: usize, word: &str| covered(at) && !is_called(view, tool, word);
+    let is_form = |word: &str, part: &str| {
+        let common = word.bytes().zip(part.bytes()).take_while(|(a, b)| a == b).count();
+        let compound = part.len() >= STEM && word.ends_with(part);
+        word.starts_with(part) || compound || (word.len() > SHORTEST && part.starts_with(word)) || common >= STEM
+    };
+    reading.words().iter().enumerate().any(|(at, (_, word))| {
+        word.len() >= SHORTEST && subject.iter().any(|p| is_form(word, p)) && !elsewhere(at, word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Talk, calls, kitchen};
+    use super::*;
+    use crate::obligations::Owed;
+    use serde_json::json;
+
+    fn related(tool: &str, driver: &[&str]) -> bool {
+        let policy = kitchen();
+        let mut talk = Talk::new(&policy);
+        for said in driver {
+            talk = talk.driver(said);
+        }
+        let history = talk.history();
+        let draft = calls(&[(tool, json!({}))]);
+        let owed = Owed { amended: draft.clone(), ..Owed::default() };
+        let view = View::new(&policy, &history, &draft, &owed);
+        is_spoken_of(&view, policy.inventory.position(tool).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_noun_a_word_of_the_name_or_a_value_relates_them() {
+        assert!(related("set_hood_speed", &["turn the hood up"]));
+        assert!(related("set_hood_speed", &["turn the hood up", "now please"]), "an earlier wish still stands");
+        assert!(related("start_dishwasher", &["wash on eco"]));
+        assert!(related("move_door", &["open the oven doors"]));
+    }
+
+    #[test]
+    fn what_names_something_else_or_nothing_does_not() {
+        assert!(!related("set_hood_speed", &["turn on the coffee machine"]));
+        assert!(!related("set_hood_speed", &["Mach den Toaster an"]));
+        assert!(!related("set_hood_speed", &[]));
+    }
+}
