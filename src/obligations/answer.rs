@@ -161,7 +161,7 @@ impl<'a, 'p> Proposal<'a, 'p> {
         }
         // The context of the question is known too, as long as it does nothing.
         let noun = |h: &Hit<'_>| h.nouns().next().is_some();
-        let acts = covering().any(|h| ACTS.iter().any(|r| h.is(*r)) || value(self.policy, h).is_some() || noun(h));
+        let acts = covering().any(|h| ACTS.iter().any(|r| h.is(*r)) || h.value().is_some() || noun(h));
         !acts && words.iter().any(|(_, t)| is_form(t, text) || is_form(text, t))
     }
 
@@ -188,7 +188,7 @@ impl<'a, 'p> Proposal<'a, 'p> {
         // A call that switches nothing and sets no number has one verb, however it is called.
         let turns = alike(answer, hit).any(|h| {
             let role = [PhraseRole::Off, PhraseRole::Least, PhraseRole::Remove].iter().any(|r| h.is(*r));
-            role || value(self.policy, h).is_some()
+            role || h.value().is_some()
         });
         let plain = |v: &serde_json::Value| !v.is_boolean() && !v.is_number();
         let carries = |(tool, call): &(ToolIx, &ToolCall)| {
@@ -197,7 +197,7 @@ impl<'a, 'p> Proposal<'a, 'p> {
         self.calls.iter().any(|(tool, _)| hit.names(*tool))
             || self.calls.iter().any(carries)
             || self.question.hits().iter().filter(asked).any(|h| {
-                let value = value(self.policy, hit).is_some_and(|v| h.means(v));
+                let value = hit.value().is_some_and(|v| h.means(v));
                 let verb = self.calls.iter().any(|(t, _)| h.means(Meaning::Verb(*t)) && hit.means(Meaning::Verb(*t)));
                 value || (text(self.question, h.start) == first && (verb || h.is(PhraseRole::Change)))
             })
@@ -268,21 +268,4 @@ pub(super) fn alike<'s, 'p>(reading: &'s Reading<'p>, hit: &Hit<'_>) -> impl Ite
 pub(super) fn is_report(reading: &Reading<'_>, hit: &Hit<'_>) -> bool {
     let is = |role| alike(reading, hit).any(|h| h.is(role));
     is(PhraseRole::Changed) && !is(PhraseRole::Change)
-}
-
-/// The word of schemas that a phrase stands for, if it does.
-fn value(policy: &Policy, hit: &Hit<'_>) -> Option<Meaning> {
-    values(policy).into_iter().find(|meaning| hit.means(*meaning))
-}
-
-/// What the words of schemas mean that the phrase tables know.
-pub(super) fn values(policy: &Policy) -> Vec<Meaning> {
-    let words = policy.phrases.iter().flat_map(|table| table.values.keys());
-    let mut found: Vec<Meaning> = Vec::new();
-    for meaning in words.filter_map(|word| policy.lexicon.value(word)) {
-        if !found.contains(&meaning) {
-            found.push(meaning);
-        }
-    }
-    found
 }

@@ -20,12 +20,13 @@ pub struct Said<'a, 'p> {
     /// The utterance as it was written, with its quotation marks.
     written: Option<&'a str>,
     spaced: OnceCell<String>,
+    segments: OnceCell<Vec<(usize, usize)>>,
 }
 
 impl<'a, 'p> Said<'a, 'p> {
     /// The whole utterance.
     pub fn new(reading: &'a Reading<'p>) -> Self {
-        Self { reading, focus: None, written: None, spaced: OnceCell::new() }
+        Self { reading, focus: None, written: None, spaced: OnceCell::new(), segments: OnceCell::new() }
     }
 
     /// Only these sentences of it.
@@ -255,15 +256,21 @@ impl<'a, 'p> Said<'a, 'p> {
             let meant = self.hits().filter(|h| meaning.is_some_and(|m| h.means(m)));
             spelled.map(|(at, _)| at).chain(meant.map(|h| h.start)).collect()
         };
-        let said: Vec<Vec<usize>> = parts(member).iter().map(at).collect();
-        let within = |range: &(usize, usize)| said.iter().all(|p| p.iter().any(|at| (range.0..range.1).contains(at)));
-        let mut segments = self.segments();
-        segments.retain(|range| !said.is_empty() && within(range));
-        segments
+        let mut said: Vec<Vec<usize>> = Vec::new();
+        for part in &parts(member) {
+            let here = at(part);
+            if here.is_empty() {
+                return Vec::new(); // most members are not said at all
+            }
+            said.push(here);
+        }
+        let within = |range: &&(usize, usize)| said.iter().all(|p| p.iter().any(|at| (range.0..range.1).contains(at)));
+        let segments = self.segments.get_or_init(|| self.split());
+        segments.iter().filter(|range| !said.is_empty() && within(range)).copied().collect()
     }
 
     /// Stretches of words from one comma, `and` or `or` to the next.
-    fn segments(&self) -> Vec<(usize, usize)> {
+    fn split(&self) -> Vec<(usize, usize)> {
         let words = self.reading.words();
         let joins = |at: usize| {
             self.hits().any(|h| (h.is(PhraseRole::And) || h.is(PhraseRole::Or)) && h.start <= at && at < h.end)

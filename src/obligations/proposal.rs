@@ -3,7 +3,7 @@
 //! `Shall I open the trunk?` does. A question that negates the action, puts it off, puts another
 //! action before it (`remind you to open`, `cancel opening`) or only speaks of a state does not.
 
-use super::answer::{Proposal, alike, is_report, values};
+use super::answer::{Proposal, alike, is_report};
 use crate::model::{ToolCall, Words};
 use crate::policy::{Hit, Meaning, PhraseRole, Policy, Reading};
 use crate::tools::{Tool, ToolIx};
@@ -83,8 +83,6 @@ struct Asked<'a, 'p> {
     own: Vec<Meaning>,
     /// What other members of the same enumerations mean.
     others: Vec<Meaning>,
-    /// Everything that words of schemas mean.
-    values: Vec<Meaning>,
 }
 
 impl<'a, 'p> Asked<'a, 'p> {
@@ -98,7 +96,6 @@ impl<'a, 'p> Asked<'a, 'p> {
         Self {
             own: meanings(&parts),
             others: meanings(&members),
-            values: values(policy),
             quoted: said_by(question, call),
             policy,
             question,
@@ -282,8 +279,7 @@ impl<'a, 'p> Asked<'a, 'p> {
     fn leads(&self, at: usize) -> bool {
         let text = self.question.words().text(at);
         let covering = || self.question.hits().iter().filter(|h| h.start <= at && at < h.end);
-        let object =
-            |h: &Hit<'_>| h.names(self.tool) || h.number().is_some() || self.values.iter().any(|m| h.means(*m));
+        let object = |h: &Hit<'_>| h.names(self.tool) || h.number().is_some() || h.value().is_some();
         let role = |h: &Hit<'_>| LEADS.iter().any(|r| h.is(*r)) || h.is(PhraseRole::All) || h.is(PhraseRole::Current);
         let number = text.starts_with(|c: char| c.is_ascii_digit());
         let tool = self.policy.inventory.at(self.tool);

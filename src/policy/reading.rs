@@ -63,6 +63,11 @@ impl<'p> Hit<'p> {
         self.phrase.meanings.iter().find_map(|m| if let Meaning::Number(n) = m { Some(*n) } else { None })
     }
 
+    /// The word of schemas that it stands for in its language.
+    pub fn value(&self) -> Option<Meaning> {
+        self.phrase.meanings.iter().find(|m| matches!(m, Meaning::Value(_))).copied()
+    }
+
     fn language(&self) -> u8 {
         self.phrase.language
     }
