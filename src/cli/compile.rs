@@ -8,15 +8,19 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{CliError, Exit};
-use crate::compile::{CompileErrors, Compiled, SetSource, compile};
+use crate::compile::{CompileErrors, Compiled, SetSource, SourceFile, Warning, compile, compile_foreign};
+use crate::policy::foreign::{ForeignSet, Tier};
 use crate::policy::{Policy, RuleKind};
 use crate::tools::Kind;
 
 /// Compile a policy set to one blob
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Folder of the set: policy.md, tools.json, vehicle.toml, rules.cedar
+    /// Folder of the set: policy.md, tools.json, vehicle.toml, rules.cedar; with --schema a Cedar file
     folder: PathBuf,
+    /// Compile the Cedar file as a foreign set over this schema: plain forbids, no car
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "tools"])]
+    schema: Option<PathBuf>,
     /// Where the blob goes; without it the set is only checked
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -33,6 +37,9 @@ pub(super) struct Args {
 
 /// Compiles, writes the blob and the schema, prints a summary. On any error no file is touched.
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    if let Some(schema) = &args.schema {
+        return foreign(args, schema);
+    }
     let set = SetSource::read(&args.folder, args.policy.as_deref(), args.tools.as_deref());
     let (set, compiled) = match set.and_then(|set| compile(&set).map(|compiled| (set, compiled))) {
         Ok(done) => done,
@@ -57,6 +64,61 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     }
     summary(args, &compiled, &policy, blob.len()).map_err(CliError::output)?;
     Ok(Exit::Done)
+}
+
+/// Compiles a foreign set. Nothing but the blob is written.
+fn foreign(args: &Args, schema: &Path) -> Result<Exit, CliError> {
+    let name = args.folder.file_stem().unwrap_or_default().to_string_lossy();
+    let read = |path| SourceFile::read(path).map_err(CompileErrors::from);
+    let sources = read(&args.folder).and_then(|rules| Ok((rules, read(schema)?)));
+    let compiled = match sources.and_then(|(rules, schema)| compile_foreign(&name, &rules, &schema)) {
+        Ok(compiled) => compiled,
+        Err(errors) => {
+            report_errors(&errors, args.json).map_err(CliError::output)?;
+            return Ok(Exit::Input);
+        }
+    };
+    let blob_error = |source| CliError::Policy { path: args.folder.display().to_string(), source };
+    let blob = compiled.parts.to_blob().map_err(blob_error)?;
+    let set = ForeignSet::from_blob(&blob).map_err(blob_error)?;
+    if let Some(output) = &args.output {
+        replace(output, &blob).map_err(|source| CliError::File { path: output.display().to_string(), source })?;
+    }
+    foreign_summary(args, &compiled.warnings, &set, blob.len()).map_err(CliError::output)?;
+    Ok(Exit::Done)
+}
+
+/// What a compiled foreign set holds.
+fn foreign_summary(args: &Args, found: &[Warning], set: &ForeignSet, bytes: usize) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let parts = set.parts();
+    let tiers = [Tier::Stateless, Tier::Typed, Tier::Session];
+    let rules: BTreeMap<String, usize> = tiers
+        .into_iter()
+        .map(|tier| (tier.to_string(), parts.rules.iter().filter(|r| r.tier == tier).count()))
+        .collect();
+    if args.json {
+        let report = json!({
+            "policy": parts.id, "hash": set.hash.to_string(), "bytes": bytes, "rules": rules,
+            "permits": parts.permits.len(), "environments": parts.environments.len(), "warnings": self::warnings(found),
+        });
+        return writeln!(out, "{report}");
+    }
+    for warning in found {
+        eprintln!("warning: {warning}");
+    }
+    let written = args.output.as_ref().map_or("not written (no --output)".to_owned(), |o| o.display().to_string());
+    writeln!(out, "{}: {written}, {} bytes, sha256 {}", parts.id, bytes, set.hash)?;
+    let listed: Vec<String> = rules.iter().map(|(tier, n)| format!("{n} {tier}")).collect();
+    let (forbids, permits) = (parts.rules.len(), parts.permits.len());
+    writeln!(out, "  {forbids} forbids: {}; {permits} permits of everything", listed.join(", "))?;
+    writeln!(out, "  {} environments, {} programs", parts.environments.len(), parts.programs.len())?;
+    Ok(())
+}
+
+fn warnings(warnings: &[Warning]) -> Vec<serde_json::Value> {
+    let told = |w: &Warning| json!({"file": &*w.place.file, "line": w.place.line, "warning": w.what});
+    warnings.iter().map(told).collect()
 }
 
 fn report_errors(errors: &CompileErrors, json: bool) -> io::Result<()> {
@@ -84,14 +146,9 @@ fn summary(args: &Args, compiled: &Compiled, policy: &Policy, bytes: usize) -> i
     let rules: BTreeMap<&str, usize> = RuleKind::ALL.into_iter().map(|k| (k.as_str(), kinds(k))).collect();
     let tools = |kind: Kind| policy.inventory.iter().filter(|t| t.kind == kind).count();
     if args.json {
-        let warnings: Vec<_> = compiled
-            .warnings
-            .iter()
-            .map(|w| json!({"file": &*w.place.file, "line": w.place.line, "warning": w.what}))
-            .collect();
         let report = json!({
             "policy": policy.id, "hash": policy.hash.to_string(), "bytes": bytes,
-            "tools": policy.inventory.len(), "fields": policy.model.cells, "rules": rules, "warnings": warnings,
+            "tools": policy.inventory.len(), "fields": policy.model.cells, "rules": rules, "warnings": warnings(&compiled.warnings),
         });
         return writeln!(out, "{report}");
     }
@@ -133,7 +190,14 @@ mod tests {
     use super::*;
 
     fn args(folder: &Path, output: &Path) -> Args {
-        Args { folder: folder.to_owned(), output: Some(output.to_owned()), policy: None, tools: None, json: false }
+        Args {
+            folder: folder.to_owned(),
+            output: Some(output.to_owned()),
+            schema: None,
+            policy: None,
+            tools: None,
+            json: false,
+        }
     }
 
     fn copy_of_the_kitchen() -> tempfile::TempDir {

@@ -27,7 +27,7 @@ mod vehicle;
 
 pub use error::{CompileError, CompileErrors, Warning};
 pub use names::Near;
-pub use rules::RuleFault;
+pub use rules::{ForeignCompiled, RuleFault, compile_foreign};
 pub use source::{Place, SetSource, SourceFile};
 pub use templates::{SyntaxError, TemplateFault};
 pub use vehicle::VehicleFault;

@@ -90,7 +90,7 @@ pub(super) fn spoken(frame: &RuleFrame<'_>, slot: crate::policy::SlotIx) -> Stri
         Val::Json(items) => {
             items.iter().map(|i| i.as_str().map_or_else(|| i.to_string(), str::to_owned)).collect::<Vec<_>>().join(", ")
         }
-        Val::Unknown | Val::Absent | Val::Error => "unknown".to_owned(),
+        Val::Unknown | Val::Absent | Val::Error | Val::Record(_) => "unknown".to_owned(),
     }
 }
 

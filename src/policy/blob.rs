@@ -15,6 +15,8 @@ use crate::model::{PolicyHash, RuleId};
 /// Format version that this engine writes and reads.
 pub const FORMAT: u16 = 1;
 const MAGIC: &[u8; 8] = b"OBLIGATO";
+/// What a foreign Cedar set begins with: nothing that guards a car mistakes it for its policy.
+pub(super) const FOREIGN_MAGIC: &[u8; 8] = b"OBLIGFOR";
 const HEADER: usize = 8 + 2 + 4 + 32;
 /// Largest content, in bytes: thirty times the cabin set.
 const MAX_CONTENT: usize = 8 * 1024 * 1024;
@@ -25,6 +27,14 @@ pub enum BlobError {
     /// Not a blob.
     #[error("this is not a compiled policy (no `OBLIGATO` at its beginning); run `obligato compile` on its sources")]
     Magic,
+    /// A foreign Cedar set.
+    #[error(
+        "this is a foreign Cedar set, which judges requests and knows no car; `obligato replay` takes it, for a car compile a folder with a vehicle.toml"
+    )]
+    Foreign,
+    /// A foreign set whose parts do not fit together.
+    #[error("the foreign set cannot be used: {0}; compile it again")]
+    Parts(#[from] super::foreign::PartsError),
     /// Cut off.
     #[error("the compiled policy is truncated: {found} bytes of {expected}; deliver it again")]
     Truncated {
@@ -61,22 +71,60 @@ pub enum BlobError {
     },
 }
 
+/// A header and its content.
+pub(super) fn seal(magic: &[u8; 8], content: &[u8]) -> Result<Vec<u8>, BlobError> {
+    let length = u32::try_from(content.len()).ok().filter(|_| content.len() <= MAX_CONTENT);
+    let length = length.ok_or(BlobError::Oversized(content.len()))?;
+    let mut blob = Vec::with_capacity(HEADER + content.len());
+    blob.extend_from_slice(magic);
+    blob.extend_from_slice(&FORMAT.to_le_bytes());
+    blob.extend_from_slice(&length.to_le_bytes());
+    blob.extend_from_slice(&Sha256::digest(content));
+    blob.extend_from_slice(content);
+    Ok(blob)
+}
+
+/// The content behind a header, and its digest.
+pub(super) fn open<'b>(magic: &[u8; 8], blob: &'b [u8]) -> Result<(&'b [u8], PolicyHash), BlobError> {
+    let rest = blob.strip_prefix(magic).ok_or(BlobError::Magic)?;
+    let short = || BlobError::Truncated { found: blob.len(), expected: HEADER };
+    let (format, rest) = rest.split_first_chunk::<2>().ok_or_else(short)?;
+    let format = u16::from_le_bytes(*format);
+    if format != FORMAT {
+        return Err(BlobError::Format { found: format });
+    }
+    let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+    let (digest, content) = rest.split_first_chunk::<32>().ok_or_else(short)?;
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > MAX_CONTENT {
+        return Err(BlobError::Oversized(length));
+    }
+    match content.len().checked_sub(length) {
+        None => return Err(BlobError::Truncated { found: blob.len(), expected: HEADER + length }),
+        Some(0) => {}
+        Some(extra) => return Err(BlobError::Trailing(extra)),
+    }
+    if Sha256::digest(content).as_slice() != digest {
+        return Err(BlobError::Digest);
+    }
+    Ok((content, PolicyHash(*digest)))
+}
+
+/// Decodes a content of which every byte must count.
+pub(super) fn decode<'b, T: serde::Deserialize<'b>>(content: &'b [u8]) -> Result<T, BlobError> {
+    match postcard::take_from_bytes(content)? {
+        (parts, []) => Ok(parts),
+        (_, left) => Err(BlobError::Trailing(left.len())),
+    }
+}
+
 impl PolicyParts {
     /// The blob of these parts.
     ///
     /// # Errors
     /// [`BlobError::Content`] or [`BlobError::Oversized`].
     pub fn to_blob(&self) -> Result<Vec<u8>, BlobError> {
-        let content = postcard::to_allocvec(self)?;
-        let length = u32::try_from(content.len()).ok().filter(|_| content.len() <= MAX_CONTENT);
-        let length = length.ok_or(BlobError::Oversized(content.len()))?;
-        let mut blob = Vec::with_capacity(HEADER + content.len());
-        blob.extend_from_slice(MAGIC);
-        blob.extend_from_slice(&FORMAT.to_le_bytes());
-        blob.extend_from_slice(&length.to_le_bytes());
-        blob.extend_from_slice(&Sha256::digest(&content));
-        blob.extend_from_slice(&content);
-        Ok(blob)
+        seal(MAGIC, &postcard::to_allocvec(self)?)
     }
 }
 
@@ -86,32 +134,11 @@ impl Policy {
     /// # Errors
     /// [`BlobError`] naming what is wrong.
     pub fn from_blob(blob: &[u8]) -> Result<Self, BlobError> {
-        let rest = blob.strip_prefix(MAGIC).ok_or(BlobError::Magic)?;
-        let short = || BlobError::Truncated { found: blob.len(), expected: HEADER };
-        let (format, rest) = rest.split_first_chunk::<2>().ok_or_else(short)?;
-        let format = u16::from_le_bytes(*format);
-        if format != FORMAT {
-            return Err(BlobError::Format { found: format });
+        if blob.starts_with(FOREIGN_MAGIC) {
+            return Err(BlobError::Foreign);
         }
-        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
-        let (digest, content) = rest.split_first_chunk::<32>().ok_or_else(short)?;
-        let length = u32::from_le_bytes(*length) as usize;
-        if length > MAX_CONTENT {
-            return Err(BlobError::Oversized(length));
-        }
-        match content.len().checked_sub(length) {
-            None => return Err(BlobError::Truncated { found: blob.len(), expected: HEADER + length }),
-            Some(0) => {}
-            Some(extra) => return Err(BlobError::Trailing(extra)),
-        }
-        if Sha256::digest(content).as_slice() != digest {
-            return Err(BlobError::Digest);
-        }
-        let (parts, left): (PolicyParts, _) = postcard::take_from_bytes(content)?;
-        if !left.is_empty() {
-            return Err(BlobError::Trailing(left.len()));
-        }
-        Self::new(parts, PolicyHash(*digest)).map_err(|(rule, error)| BlobError::Program { rule, error })
+        let (content, hash) = open(MAGIC, blob)?;
+        Self::new(decode(content)?, hash).map_err(|(rule, error)| BlobError::Program { rule, error })
     }
 }
 

@@ -27,6 +27,8 @@ pub enum Val<'a> {
     List(&'a [Arc<str>]),
     /// A JSON list, from an argument.
     Json(&'a [serde_json::Value]),
+    /// A record of a foreign request; rules read its members, never the whole.
+    Record(&'a serde_json::Map<String, serde_json::Value>),
 }
 
 impl<'a> Val<'a> {
@@ -69,6 +71,15 @@ pub enum Truth {
 pub trait Frame {
     /// The value of a slot.
     fn load(&self, slot: SlotIx) -> Val<'_>;
+
+    /// Whether a slot is present. What is merely not known yet is there.
+    fn has(&self, slot: SlotIx) -> Val<'_> {
+        match self.load(slot) {
+            Val::Absent => Val::Bool(false),
+            Val::Error => Val::Error,
+            _ => Val::Bool(true),
+        }
+    }
 }
 
 /// Runs a program that [`Program::check`] accepted.
@@ -127,11 +138,7 @@ fn step<'a>(op: Op, tables: &'a Tables, frame: &'a dyn Frame, stack: &mut Stack<
             Val::Absent => Val::Error,
             value => value,
         },
-        Op::Has(slot) => match frame.load(slot) {
-            Val::Absent => Val::Bool(false),
-            Val::Error => Val::Error,
-            _ => Val::Bool(true),
-        },
+        Op::Has(slot) => frame.has(slot),
         Op::Constant(c) => tables.constants.get(usize::from(c)).map_or(Val::Error, Val::literal),
         Op::SkipIfFalse(n) => return Some(if matches!(stack.top()?, Val::Bool(false)) { n } else { 0 }),
         Op::SkipIfTrue(n) => return Some(if matches!(stack.top()?, Val::Bool(true)) { n } else { 0 }),

@@ -6,6 +6,7 @@
 mod blob;
 mod derived;
 mod eval;
+pub mod foreign;
 mod lexicon;
 mod limits;
 mod phrases;

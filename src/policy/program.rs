@@ -113,7 +113,7 @@ pub enum Slot {
     },
     /// A feature of the legs at hand.
     Legs(LegFeature),
-    /// A member of a plain JSON context, for foreign Cedar sets.
+    /// A member of a plain JSON context, as a dotted path, for foreign Cedar sets.
     Context(String),
 }
 

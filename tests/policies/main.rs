@@ -12,5 +12,7 @@
 
 mod coverage;
 mod differential;
+mod foreign;
 mod kitchen;
+mod paper;
 mod world;

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "compile")]
 mod firings;
+mod foreign;
 mod html;
 mod judge;
 mod projection;
@@ -36,6 +37,9 @@ pub(super) struct Args {
     /// Write the full report here
     #[arg(long, value_name = "OUT")]
     json: Option<PathBuf>,
+    /// How recorded calls become requests; for a foreign Cedar set
+    #[arg(long, value_name = "FILE", conflicts_with = "html")]
+    features: Option<PathBuf>,
     /// Write a page for reviewers here: one file, opened by any browser, offline
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
@@ -83,6 +87,9 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    if let Some(features) = &args.features {
+        return foreign::run(args, features);
+    }
     let policy = load::policy(&args.policy)?;
     let mut recorded = Vec::new();
     for path in &args.files {

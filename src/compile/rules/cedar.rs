@@ -5,15 +5,27 @@ use std::collections::BTreeSet;
 use cedar_policy::{Policy as CedarPolicy, PolicyId, PolicySet, Schema, ValidationMode, Validator};
 use miette::Diagnostic;
 
+use super::fault::Refusal;
 use super::statements;
 use crate::compile::error::{CompileError, Report};
-use crate::compile::source::SourceFile;
+use crate::compile::source::{Place, SourceFile};
 
 /// One policy of the file.
 pub(super) struct Statement<'s> {
     pub(super) text: &'s str,
     pub(super) start: usize,
     pub(super) policy: CedarPolicy,
+}
+
+impl Statement<'_> {
+    /// The line where a refusal shows, else that of the policy's beginning.
+    pub(super) fn place(&self, file: &SourceFile, refusal: Option<&Refusal>) -> Place {
+        let condition = ["when", "unless"].into_iter().filter_map(|w| statements::find_code(self.text, w, 0)).min();
+        let from = condition.filter(|_| refusal.is_some_and(|r| r.in_condition)).unwrap_or_default();
+        let near = refusal.and_then(|r| r.near.as_deref()).filter(|word| !word.is_empty());
+        let within = near.and_then(|word| statements::find_code(self.text, word, from)).unwrap_or(from);
+        file.at(self.start + within)
+    }
 }
 
 /// What a Cedar diagnostic says, with its help.
@@ -48,11 +60,13 @@ pub(super) fn parse<'s>(file: &'s SourceFile, report: &mut Report) -> Vec<Statem
     parsed
 }
 
-/// Strict validation of all policies at once; the answer holds those that failed.
+/// Strict validation of all policies at once, following entities at most `level` times from the request;
+/// the answer holds those that failed.
 pub(super) fn validate(
     file: &SourceFile,
     statements: &[Statement<'_>],
     schema: Schema,
+    level: u32,
     report: &mut Report,
 ) -> BTreeSet<usize> {
     let mut set = PolicySet::new();
@@ -71,7 +85,7 @@ pub(super) fn validate(
     // Cedar names policies by our positions; people know them by their `@id`.
     let told =
         |id: &PolicyId, why: String| why.replace(&format!("for policy `{id}`, "), &format!("rule `{}`: ", name(id)));
-    let result = Validator::new(schema).validate(&set, ValidationMode::Strict);
+    let result = Validator::new(schema).validate_with_level(&set, ValidationMode::Strict, level);
     let mut invalid = BTreeSet::new();
     for error in result.validation_errors() {
         invalid.extend(position(error.policy_id()));

@@ -168,6 +168,22 @@ pub enum RuleFault {
     /// A number in fractions where a set holds whole ones.
     #[error("`{0}` holds fractions, which `contains` cannot find; compare with `==` and `||`")]
     FractionSet(String),
+    /// A permit of a foreign set that allows only something.
+    #[error(
+        "of permits only `permit (principal, action, resource);` is taken: what it leaves out would be denied by its absence, which no forbid says; turn it round into a forbid"
+    )]
+    Permits,
+    /// An entity by name where only its type is known.
+    #[error(
+        "its {0} is one entity or a group of them, but a request names only the type; write `{0}` or `{0} is Type`, and ask the context for the rest"
+    )]
+    OneEntity(&'static str),
+    /// An attribute of an entity in a foreign set.
+    #[error("`{0}` is an attribute of an entity, and a request brings only its context; pass the value in the context")]
+    EntityAttribute(String),
+    /// A member whose name has a dot.
+    #[error("the member `{0}` has a dot in its name, so no path names it; rename it")]
+    Dotted(String),
     /// A condition that the evaluator cannot hold.
     #[error("its condition is too large: {0}; split the rule")]
     Program(#[from] ProgramError),

@@ -7,24 +7,32 @@
 use cedar_policy::pst::{BinaryOp, Expr, Literal as CedarLiteral, PatternElem, UnaryOp, Var};
 
 use super::fault::{Refusal, RuleFault};
-use super::reading::{self, Kind, Root, spell};
-use super::scope::Scope;
+use super::reading::{Kind, Reading, Root};
 use super::tables::TableBuilder;
-use crate::compile::ground::Ground;
-use crate::compile::names::Near;
 use crate::model::Resolution;
 use crate::policy::{Compare, Op, Slot};
 use crate::state::Literal;
-use crate::tools::Kind as ToolKind;
 
 /// Instructions and what they leave on the stack.
 type Lowered = Result<(Vec<Op>, Kind), Refusal>;
 
+/// What the names of a rule mean.
+pub(super) trait Vocabulary {
+    /// What a path yields.
+    fn read(&self, root: Root, path: &[&str]) -> Result<Reading, RuleFault>;
+
+    /// The slots that must be there for `has` to hold, from the outermost on. The last `names` members
+    /// of the path are asked for, the others are read.
+    fn has(&self, root: Root, path: &[&str], names: usize) -> Result<Vec<Slot>, Refusal>;
+
+    /// The slot that answers `collection.contains(needle)` where the collection is no value of its own.
+    fn membership(&self, collection: &Expr, needle: &Expr) -> Option<Result<Slot, Refusal>>;
+}
+
 /// Lowers the expressions of one rule.
-pub(crate) struct Lowering<'a> {
-    pub(crate) ground: &'a Ground,
-    pub(crate) scope: &'a Scope,
-    pub(crate) tables: &'a mut TableBuilder,
+pub(super) struct Lowering<'a> {
+    pub(super) names: &'a dyn Vocabulary,
+    pub(super) tables: &'a mut TableBuilder,
 }
 
 impl Lowering<'_> {
@@ -43,7 +51,7 @@ impl Lowering<'_> {
             Expr::GetAttr { .. } => {
                 let (root, path) = path(expr)?;
                 let near = path.last().copied().unwrap_or_default();
-                let reading = reading::read(self.ground, self.scope, root, &path).map_err(|f| Refusal::at(f, near))?;
+                let reading = self.names.read(root, &path).map_err(|f| Refusal::at(f, near))?;
                 Ok((vec![Op::Load(self.tables.slot(reading.slot)?)], reading.kind))
             }
             Expr::UnaryOp { op, expr } => self.unary(*op, expr),
@@ -153,8 +161,8 @@ impl Lowering<'_> {
     }
 
     fn contains(&mut self, collection: &Expr, needle: &Expr) -> Lowered {
-        if let Some(set) = session_set(collection) {
-            return self.session(set, needle);
+        if let Some(slot) = self.names.membership(collection, needle) {
+            return Ok((vec![Op::Load(self.tables.slot(slot?)?)], Kind::Bool));
         }
         if let Expr::Set(members) = collection {
             let set = literals(members)?;
@@ -199,50 +207,23 @@ impl Lowering<'_> {
         whole.map(|ops| (ops, Kind::Bool)).ok_or_else(|| refuse("an empty set", "name its members", "[]"))
     }
 
-    /// `context.session.reads.contains("tool")`
-    fn session(&mut self, set: &'static str, needle: &Expr) -> Lowered {
-        let Expr::Literal(CedarLiteral::String(name)) = needle else {
-            return Err(Refusal::at(RuleFault::SessionSet(set), set));
-        };
-        let Some(tool) = self.ground.inventory.position(name) else {
-            let near = Near::among(name, self.ground.inventory.iter().map(|t| t.name.as_str()));
-            return Err(Refusal::at(RuleFault::NoTool { name: name.to_string(), near }, set));
-        };
-        let slot = match set {
-            "reads" => {
-                if self.ground.inventory.at(tool).is_some_and(|t| t.kind != ToolKind::Read) {
-                    return Err(Refusal::at(RuleFault::NotARead(name.to_string()), set));
-                }
-                Slot::Read(tool)
-            }
-            _ => Slot::Called(tool),
-        };
-        Ok((vec![Op::Load(self.tables.slot(slot)?)], Kind::Bool))
-    }
-
     fn has<'e>(&mut self, of: &'e Expr, names: impl Iterator<Item = &'e str>) -> Lowered {
         let (root, mut whole) = match of {
             Expr::Var(Var::Context) => (Root::Context, Vec::new()),
             Expr::Var(Var::Resource) => (Root::Resource, Vec::new()),
             _ => path(of)?,
         };
+        let read = whole.len();
         whole.extend(names);
-        match (root, whole.as_slice()) {
-            (Root::Context, ["input", rest @ ..]) if !rest.is_empty() => {
-                let resolution = match reading::read(self.ground, self.scope, root, &whole) {
-                    Ok(reading::Reading { slot: Slot::Input { resolution, .. }, .. }) => resolution,
-                    // An object, a list of objects: present or not is all that is asked.
-                    _ => Resolution::ONE,
-                };
-                let slot = Slot::Input { path: rest.join("."), resolution };
-                Ok((vec![Op::Has(self.tables.slot(slot)?)], Kind::Bool))
-            }
-            _ => Err(refuse(
-                &format!("`has` on `{}`", spell(root, &whole)),
-                "only arguments can be left out; what was never read is unknown, which rules need not ask",
-                "has",
-            )),
+        let mut all: Option<Vec<Op>> = None;
+        for slot in self.names.has(root, &whole, whole.len() - read)? {
+            let ops = vec![Op::Has(self.tables.slot(slot)?)];
+            all = Some(match all {
+                None => ops,
+                Some(before) => connect(true, before, ops)?,
+            });
         }
+        all.map(|ops| (ops, Kind::Bool)).ok_or_else(|| refuse("`has` without a name", "name a member", "has"))
     }
 
     fn like(&mut self, word: &Expr, pattern: &[PatternElem]) -> Lowered {
@@ -287,17 +268,6 @@ pub(super) fn path(expr: &Expr) -> Result<(Root, Vec<&str>), Refusal> {
     Ok((if matches!(at, Expr::Var(Var::Resource)) { Root::Resource } else { Root::Context }, members))
 }
 
-fn session_set(expr: &Expr) -> Option<&'static str> {
-    match path(expr).ok()? {
-        (Root::Context, members) => match members.as_slice() {
-            ["session", "reads"] => Some("reads"),
-            ["session", "called"] => Some("called"),
-            _ => None,
-        },
-        (Root::Resource, _) => None,
-    }
-}
-
 fn literals(members: &[std::sync::Arc<Expr>]) -> Result<Vec<Literal>, Refusal> {
     let literal = |member: &std::sync::Arc<Expr>| match member.as_ref() {
         Expr::Literal(CedarLiteral::Bool(b)) => Ok(Literal::Bool(*b)),
@@ -329,7 +299,7 @@ fn variable(var: &Var) -> &'static str {
     }
 }
 
-fn refuse(operator: &str, instead: &'static str, near: &str) -> Refusal {
+pub(super) fn refuse(operator: &str, instead: &'static str, near: &str) -> Refusal {
     Refusal::at(RuleFault::Operator { operator: operator.to_owned(), instead }, near)
 }
 

@@ -7,6 +7,7 @@ mod annotations;
 mod cedar;
 mod condition;
 mod fault;
+mod foreign;
 mod lower;
 pub(super) mod reading;
 mod scope;
@@ -14,19 +15,21 @@ mod statements;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod vocabulary;
 
 use std::collections::BTreeMap;
 
 use cedar_policy::{Schema, pst};
 
 pub use fault::RuleFault;
+pub use foreign::{ForeignCompiled, compile_foreign};
 pub(super) use reading::Root;
 pub(super) use scope::Scope;
 pub(super) use tables::TableBuilder;
 
 use super::error::{CompileError, Report};
 use super::ground::Ground;
-use super::source::{Place, SetSource};
+use super::source::SetSource;
 use super::templates::{TemplateFault, Templates};
 use crate::model::RuleId;
 use crate::policy::{Piece, Rule, Slot, SlotIx, Tables, Trigger};
@@ -36,6 +39,10 @@ use cedar::Statement;
 use condition::Condition;
 use fault::Refusal;
 use lower::Lowering;
+use vocabulary::CarNames;
+
+/// Rules read attributes of `resource` and follow no entity from there.
+const LEVEL: u32 = 1;
 
 /// The rules of a set and what their programs share.
 #[derive(Debug, Default)]
@@ -55,7 +62,7 @@ pub(super) fn compile(source: &SetSource, ground: &Ground, schema: &str, report:
         }
     };
     let statements = cedar::parse(file, report);
-    let invalid = cedar::validate(file, &statements, schema, report);
+    let invalid = cedar::validate(file, &statements, schema, LEVEL, report);
     let mut compiler = Compiler { source, ground, report, tables: TableBuilder::default(), lines: BTreeMap::new() };
     let mut rules = Vec::new();
     for (at, statement) in statements.iter().enumerate() {
@@ -106,11 +113,11 @@ impl Compiler<'_> {
             let what = format!(
                 "rule `{id}`: `{mixed}` mixes arguments and state in a disjunction, so it has no part in the rule's guard; split the rule, or ask for the argument in a conjunct of its own"
             );
-            self.report.warn(self.place(statement, None), what);
+            self.report.warn(statement.place(&self.source.rules, None), what);
         }
         if matches!(&scope.trigger, Trigger::Calls(tools) if tools.is_empty()) {
             let what = format!("rule `{id}` is about a group without tools, so nothing triggers it");
-            self.report.warn(self.place(statement, None), what);
+            self.report.warn(statement.place(&self.source.rules, None), what);
         }
         let mut rule = Rule {
             id: RuleId::from(id.as_str()),
@@ -156,7 +163,8 @@ impl Compiler<'_> {
             _ => return Err(RuleFault::NotAValue("a template".to_owned()).into()),
         };
         let scope = Scope::read(policy.body(), self.ground)?;
-        let mut lowering = Lowering { ground: self.ground, scope: &scope, tables: &mut self.tables };
+        let names = CarNames { ground: self.ground, scope: &scope };
+        let mut lowering = Lowering { names: &names, tables: &mut self.tables };
         let condition = condition::lower(policy.body().clauses(), &mut lowering).map_err(Refusal::in_condition)?;
         Ok((scope, condition))
     }
@@ -238,18 +246,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The line where a refusal shows, else that of the policy's beginning.
-    fn place(&self, statement: &Statement<'_>, refusal: Option<&Refusal>) -> Place {
-        let condition =
-            ["when", "unless"].into_iter().filter_map(|w| statements::find_code(statement.text, w, 0)).min();
-        let from = condition.filter(|_| refusal.is_some_and(|r| r.in_condition)).unwrap_or_default();
-        let near = refusal.and_then(|r| r.near.as_deref()).filter(|word| !word.is_empty());
-        let within = near.and_then(|word| statements::find_code(statement.text, word, from)).unwrap_or(from);
-        self.source.rules.at(statement.start + within)
-    }
-
     fn refuse(&mut self, statement: &Statement<'_>, rule: &str, refusal: Refusal) {
-        let place = self.place(statement, Some(&refusal));
+        let place = statement.place(&self.source.rules, Some(&refusal));
         self.report.errors.push(CompileError::Rule { place, rule: rule.to_owned(), fault: refusal.fault });
     }
 }

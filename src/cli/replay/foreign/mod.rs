@@ -1,0 +1,89 @@
+//! `obligato replay --features`: recorded runs judged by a foreign Cedar set.
+//!
+//! A line with `messages` is a full run: every call is asked about with its arguments and the session
+//! before it. A line with `events` is a skeleton, order and tools alone: what depends on anything else
+//! stays open.
+
+mod features;
+mod judge;
+mod report;
+mod session;
+mod skeleton;
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Args;
+use crate::cli::{CliError, Exit, load};
+use crate::model::Message;
+use crate::policy::foreign::ForeignSet;
+use features::Features;
+use report::Report;
+
+/// One recorded run; fields beyond these are the recorder's own.
+#[derive(Debug, Deserialize)]
+struct Run {
+    id: String,
+    #[serde(default, alias = "benchmark")]
+    dataset: String,
+    #[serde(default)]
+    condition: String,
+    #[serde(default)]
+    messages: Vec<Message>,
+    #[serde(default)]
+    recorded_result: Value,
+    #[serde(default)]
+    events: Option<Vec<Event>>,
+}
+
+impl Run {
+    /// What the recorder says of its calls, in order: whether each was right to make.
+    fn marks(&self) -> Vec<Option<bool>> {
+        let steps = self.recorded_result.pointer("/safety/golden_hist").and_then(Value::as_array);
+        let mark = |step: &Value| step.pointer("/eval_result/safe").and_then(Value::as_bool);
+        steps.map_or_else(Vec::new, |steps| steps.iter().map(mark).collect())
+    }
+
+    /// Whose numbers it belongs to.
+    fn group(&self) -> String {
+        format!("{} {}", self.dataset, self.condition)
+    }
+}
+
+/// One event of a skeleton.
+#[derive(Debug, Deserialize)]
+struct Event {
+    stage: String,
+    tool: String,
+    /// What somebody else's engine decided.
+    #[serde(default)]
+    thirdparty_decision: String,
+}
+
+/// Judges the files and prints the report.
+pub(super) fn run(args: &Args, features: &Path) -> Result<Exit, CliError> {
+    let policy = |source| CliError::Policy { path: args.policy.display().to_string(), source };
+    let set = ForeignSet::from_blob(&load::bytes(&args.policy)?).map_err(policy)?;
+    let wrong = |path: &Path, why: String| CliError::Transcript { path: path.display().to_string(), why };
+    let features: Features = toml::from_str(&load::text(features)?).map_err(|e| wrong(features, e.to_string()))?;
+    let mut report = Report::new(&set);
+    for path in &args.files {
+        for (line, text) in load::text(path)?.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
+            let run: Run = serde_json::from_str(text)
+                .map_err(|e| wrong(path, format!("line {} is not a recorded run: {e}", line + 1)))?;
+            match &run.events {
+                Some(events) => skeleton::judge(&set, &features, &run.group(), events, &mut report),
+                None => report.run(&run.id, &run.group(), &judge::calls(&set, &features, &run)),
+            }
+        }
+    }
+    if let Some(out) = &args.json {
+        super::write(out, |file| Ok(serde_json::to_writer(file, &report.json())?))?;
+    }
+    let mut out = io::stdout().lock();
+    report.print(&mut out).and_then(|()| out.flush()).map_err(CliError::output)?;
+    Ok(Exit::Done)
+}
