@@ -1,34 +1,57 @@
-//! `obligato explain`: what each gate checks and why.
+//! `obligato explain`: what each gate and each check of the critic looks for, and why.
 
 use super::{CliError, Exit};
+#[cfg(feature = "compile")]
+use crate::compile::critic::CHECKS;
 use crate::gates::{GATES, Gate};
 
-/// List the gates, or explain one
+/// List the gates and the checks of `critic`, or explain one
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The gate to explain
-    gate: Option<String>,
+    /// The gate or check to explain
+    name: Option<String>,
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
-    match &args.gate {
-        None => GATES.iter().for_each(|gate| println!("{:<26}{:<10}{}", gate.name, tier(gate), summary(gate))),
-        Some(name) => {
-            let gate = GATES.iter().find(|g| g.name == name).ok_or_else(|| {
-                CliError::Unknown(format!("there is no gate `{name}`; `obligato explain` lists all of them"))
-            })?;
-            println!("{} ({})\n", gate.name, tier(gate));
-            gate.explain.lines().for_each(|line| println!("{}", line.strip_prefix(' ').unwrap_or(line)));
+    match &args.name {
+        None => {
+            GATES.iter().for_each(|gate| println!("{:<26}{:<10}{}", gate.name, tier(gate), summary(gate)));
+            #[cfg(feature = "compile")]
+            CHECKS.iter().for_each(|check| println!("{:<26}{:<10}{}", check.name, "critic", first_line(check.explain)));
+            Ok(Exit::Done)
         }
+        Some(name) => one(name),
     }
-    Ok(Exit::Done)
+}
+
+/// Explains the gate or the check of that name.
+pub(super) fn one(name: &str) -> Result<Exit, CliError> {
+    if let Some(gate) = GATES.iter().find(|g| g.name == name) {
+        print(gate.name, &tier(gate), gate.explain);
+        return Ok(Exit::Done);
+    }
+    #[cfg(feature = "compile")]
+    if let Some(check) = CHECKS.iter().find(|c| c.name == name) {
+        print(check.name, "critic", check.explain);
+        return Ok(Exit::Done);
+    }
+    Err(CliError::Unknown(format!("there is no gate or check `{name}`; `obligato explain` lists all of them")))
+}
+
+fn print(name: &str, kind: &str, text: &str) {
+    println!("{name} ({kind})\n");
+    text.lines().for_each(|line| println!("{}", line.strip_prefix(' ').unwrap_or(line)));
 }
 
 fn tier(gate: &Gate) -> String {
     format!("{:?}", gate.tier).to_lowercase()
 }
 
+fn first_line(text: &'static str) -> &'static str {
+    text.lines().next().unwrap_or_default().trim()
+}
+
 /// The first line of a gate's documentation.
 pub(super) fn summary(gate: &Gate) -> &'static str {
-    gate.explain.lines().next().unwrap_or_default().trim()
+    first_line(gate.explain)
 }

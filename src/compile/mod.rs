@@ -12,6 +12,7 @@
 //! engine lacks is an error with file and line. One run reports everything that is wrong.
 
 pub mod coverage;
+pub mod critic;
 mod error;
 mod ground;
 mod names;
