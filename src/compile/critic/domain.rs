@@ -1,8 +1,6 @@
 //! What every real request has in common: members of enumerations, declared ranges, counts that are
 //! not negative. Cedar's types are wider, and a proof about calls that no tool takes proves nothing.
 
-use std::fmt::Write;
-
 use serde_json::Value as Json;
 
 use super::expr::{Expr, Path, quoted};
@@ -149,20 +147,20 @@ impl PolicyParts {
             let quoted: Vec<String> = words.iter().map(|w| quoted(w)).collect();
             format!("[{}]", quoted.join(", "))
         };
-        let mut text = match self.domain(env, path) {
+        let text = match self.domain(env, path) {
             Domain::Range(low, high) => format!("{name} >= {low} && {name} <= {high}"),
             Domain::Words(words) => format!("{}.contains({name})", list(&words)),
             Domain::Parts(words) => format!("{}.containsAll({name})", list(&words)),
             Domain::Switch | Domain::Text | Domain::Open => return None,
         };
-        if let Some(param) = self.param_of(env, path).filter(|p| !p.required) {
-            let whole = format!("(!(context.input has {}) || ({text}))", param.name);
-            text.clear();
-            text.push_str(&whole);
-        }
-        let mut whole = String::new();
-        write!(whole, "({text})").ok()?;
-        Some(whole)
+        Some(match self.param_of(env, path).filter(|p| !p.required) {
+            // Asked first in each branch: Cedar lets nobody read what may be absent.
+            Some(param) => {
+                let has = format!("context.input has {}", param.name);
+                format!("({has} && ({text}) || !({has}))")
+            }
+            None => format!("({text})"),
+        })
     }
 }
 

@@ -26,14 +26,20 @@ check! {
 
 fn run(case: &mut Case<'_>) {
     let subject = case.subject;
-    let untyped: Vec<(&Stated, &Env)> = subject
-        .rules
-        .iter()
-        .filter(|r| r.condition.reads(&["context", "arguments"]) && r.condition.reads(&["context", "tool"]))
-        .flat_map(|r| r.envs.iter().map(move |env| (r, env)))
+    let reads = |r: &Stated, member: &str| r.condition.reads(&["context", member]);
+    let is_untyped = |r: &Stated| reads(r, "arguments") && reads(r, "tool");
+    if !case.proves() || !subject.rules.iter().any(is_untyped) {
+        return;
+    }
+    let live = case.live();
+    let with_live = subject.rules.iter().zip(&live);
+    let untyped: Vec<(&Stated, &Env)> = with_live
+        .clone()
+        .filter(|(r, _)| is_untyped(r))
+        .flat_map(|(r, envs)| envs.iter().map(move |env| (r, env)))
         .collect();
-    for typed in subject.rules.iter().filter(|r| r.condition.reads(&["context", "input"])) {
-        for env in &typed.envs {
+    for (typed, envs) in with_live.filter(|(r, _)| reads(r, "input")) {
+        for env in envs {
             let Some((_, tool)) = env.action_name().rsplit_once("::") else { continue };
             for (field, values) in only_values(case, typed, env) {
                 for (other, at) in untyped.iter().filter(|(o, _)| names_field(o, &field)) {
@@ -128,15 +134,11 @@ fn refuses(
 ) -> Option<crate::compile::critic::Witness> {
     let subject = case.subject;
     let said = quoted(&format!("{{\"{field}\":\"{value}\"}}"));
-    let unsaid = quoted("{}");
-    let with = |text: &str| {
-        let arguments = Expr::parse(text)?;
-        Some(rule.condition.rewrite(&|e| {
-            (e.as_path()? == ["context", "arguments"]).then(|| arguments.clone())
-        }))
-    };
-    let this_tool = Expr::parse(&format!("context.tool == {}", quoted(tool)))?;
-    let condition = this_tool.and(with(&said)?).and(with(&unsaid)?.not());
+    let this = Expr::parse(&format!("context.tool == {} && context.arguments == {said}", quoted(tool)))?;
+    // It is this field's text that it forbids, not any call in that state.
+    let unsaid = Expr::constant(&"{}".into());
+    let without = rule.condition.rewrite(&|e| (e.as_path()? == ["context", "arguments"]).then(|| unsaid.clone()));
+    let condition = this.and(rule.condition.clone()).and(without.not());
     match case.logic.possible(subject, env, &condition) {
         Answer::Possible(witness) => Some(witness),
         Answer::Never | Answer::Undecided(_) => None,

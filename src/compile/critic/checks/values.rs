@@ -7,7 +7,6 @@ use crate::compile::Near;
 use crate::compile::critic::Case;
 use crate::compile::critic::domain::Domain;
 use crate::compile::critic::expr::{Expr, Path};
-use crate::compile::critic::subject::{Env, Stated};
 
 check! {
     /// Finds a constant in a condition that its member can never be: a word outside the enumeration of an
@@ -33,7 +32,7 @@ fn run(case: &mut Case<'_>) {
         let mut found: Vec<String> = Vec::new();
         rule.condition.walk(&mut |expr| {
             for (path, constant) in compared(expr) {
-                let domains: Vec<Domain> = envs(rule, &path).map(|env| parts.domain(env, &path)).collect();
+                let domains: Vec<Domain> = rule.envs.iter().map(|env| parts.domain(env, &path)).collect();
                 // A member of one of the rule's tools is no mistake for being none of another's.
                 if !domains.is_empty() && domains.iter().all(|d| !admits(d, &constant)) {
                     found.extend(domains.first().and_then(|d| told(&path, &constant, d)));
@@ -45,11 +44,6 @@ fn run(case: &mut Case<'_>) {
             case.error(&[rule], what, None);
         }
     }
-}
-
-/// The requests that matter for a member.
-fn envs<'r>(rule: &'r Stated, _: &Path) -> impl Iterator<Item = &'r Env> {
-    rule.envs.iter()
 }
 
 /// A member beside a constant, in an equation or a membership; sets give one pair a member.
