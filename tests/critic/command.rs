@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value as Json;
 
-use crate::mutator::{cabin, rules, root};
+use crate::mutator::{cabin, root, rules};
 
 fn obligato(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_obligato")).current_dir(root()).args(arguments).output().unwrap()

@@ -14,8 +14,13 @@ fn a_name_that_does_not_exist_is_found() {
         let condition = spoil("resource.", "resource.old_").or_else(|| spoil("context.before.", "context.before.the_"));
         let condition = condition.or_else(|| spoil("context.", "context.my_"));
         let remedy = r.annotation("remedy").map(|text| r.with("remedy", &text.replacen("(", "_now(", 1)));
-        let read = r.annotation("read").map(|text| r.with("read", &text.replacen("get_weather", "get_charging_status", 1)));
-        [condition, remedy, read].into_iter().flatten().map(|bad| fault("a name was misspelt", &bad, &[])).collect::<Vec<_>>()
+        let read =
+            r.annotation("read").map(|text| r.with("read", &text.replacen("get_weather", "get_charging_status", 1)));
+        [condition, remedy, read]
+            .into_iter()
+            .flatten()
+            .map(|bad| fault("a name was misspelt", &bad, &[]))
+            .collect::<Vec<_>>()
     };
     // Those with a remedy or a read come first: their annotations are spoilt as well.
     let mut all: Vec<Parts> = conditional().collect();

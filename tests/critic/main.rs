@@ -14,8 +14,8 @@
 #![cfg(feature = "compile")]
 
 mod clean;
-mod conditions;
 mod command;
+mod conditions;
 mod fields;
 mod mutator;
 mod pairs;

@@ -21,7 +21,10 @@ pub struct Parts {
 impl Parts {
     pub fn text(&self) -> String {
         let when = if self.when.is_empty() { String::new() } else { format!(" when {{ {} }}", self.when) };
-        format!("@id(\"{}\")\n{}\nforbid ({}){when};\n", self.id, self.annotations.join("\n"), self.scope)
+        // A read that answers nothing any more would be a fault of its own.
+        let unread = |a: &&String| a.starts_with("@read(") && !self.when.contains("context.weather");
+        let annotations: Vec<&str> = self.annotations.iter().filter(|a| !unread(a)).map(String::as_str).collect();
+        format!("@id(\"{}\")\n{}\nforbid ({}){when};\n", self.id, annotations.join("\n"), self.scope)
     }
 
     pub fn annotation(&self, name: &str) -> Option<&str> {
@@ -39,8 +42,8 @@ impl Parts {
     /// As a plain prohibition.
     pub fn plain(&self) -> Self {
         let mut changed = self.clone();
-        changed.annotations.retain(|a| a.starts_with("@source(") || a.starts_with("@kind("));
-        changed
+        changed.annotations.retain(|a| a.starts_with("@source(") || a.starts_with("@read("));
+        changed.with("kind", "prohibition")
     }
 
     pub fn when(&self, when: impl Into<String>) -> Self {

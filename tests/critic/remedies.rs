@@ -62,7 +62,9 @@ fn a_remedy_that_a_prohibition_rejects_is_found() {
         let asked = match value {
             "true" => vec![argument, "!(context.now.hour < 0)".to_owned()],
             "false" => vec![format!("!{argument}"), "context.now.hour >= 0".to_owned()],
-            number if number.parse::<i64>().is_ok() => vec![format!("{argument} == {number}"), format!("{argument} < 101")],
+            number if number.parse::<i64>().is_ok() => {
+                vec![format!("{argument} == {number}"), format!("{argument} < 101")]
+            }
             merged if merged.starts_with("merge") => vec!["true".to_owned(), "context.draft.calls > 0".to_owned()],
             word => vec![format!("{argument} == \"{word}\""), format!("{argument} != \"ANOTHER\"")],
         };
@@ -86,7 +88,11 @@ fn remedies_that_demand_what_the_other_forbids_are_found() {
         let whatever = |wrong: String| {
             // It asks for its own wrong value whatever the state is.
             let when = format!("{} && context.now.hour >= 0", guard.join(" && "));
-            fault(format!("another rule demands {wrong}"), &r.named("-opposed").with("remedy", &wrong).when(when), &[&r])
+            fault(
+                format!("another rule demands {wrong}"),
+                &r.named("-opposed").with("remedy", &wrong).when(when),
+                &[&r],
+            )
         };
         wrong(&r).into_iter().map(whatever).collect::<Vec<_>>()
     };

@@ -52,7 +52,12 @@ fn an_untyped_rule_against_what_a_typed_rule_demands_is_found() {
         ("post_service_request", "status", "active"),
         ("post_service_request", "intent", "order"),
     ];
-    let when = ["", " && context has session && context.session has last_tool_error", " && context.tool != \"get_patient\"", " && context.arguments != \"\""];
+    let when = [
+        "",
+        " && context has session && context.session has last_tool_error",
+        " && context.tool != \"get_patient\"",
+        " && context.arguments != \"\"",
+    ];
     let typed: String = policies
         .split("@id(\"")
         .filter(|p| ["request_status", "request_intent", "observation_status"].iter().any(|n| p.contains(n)))

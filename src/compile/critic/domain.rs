@@ -73,7 +73,9 @@ impl PolicyParts {
             return self.of_attribute(attribute);
         }
         match path.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            ["resource", "addressed"] | ["context", "session", "last_error"] | ["context", "reply", _] => Domain::Switch,
+            ["resource", "addressed"] | ["context", "session", "last_error"] | ["context", "reply", _] => {
+                Domain::Switch
+            }
             ["context", "now", field] => of_now(field),
             ["context", "draft", feature] => self.of_draft(env, feature),
             ["context", "legs", "open" | "others"] | ["context", "told" | "untold", _] => Domain::Range(0, MANY),
@@ -189,9 +191,9 @@ fn of_schema(kind: &AttrType, schema: Option<&Json>, steps: u32) -> Domain {
         AttrType::Int => {
             Domain::Range(scaled(number("minimum"), steps, -EXACT), scaled(number("maximum"), steps, EXACT))
         }
-        AttrType::Word => schema.and_then(vehicle::words).map_or(Domain::Text, |words| {
-            Domain::Words(words.into_iter().map(str::to_owned).collect())
-        }),
+        AttrType::Word => schema
+            .and_then(vehicle::words)
+            .map_or(Domain::Text, |words| Domain::Words(words.into_iter().map(str::to_owned).collect())),
         AttrType::Parts(parts) => Domain::Parts(parts.clone()),
         AttrType::List => Domain::Open,
     }

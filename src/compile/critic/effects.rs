@@ -94,9 +94,7 @@ impl<'a> Remedied<'a> {
                 here && (*name == attribute.name || self.before && *name == before)
             }
             ["context", "car", name] => attribute.entity == EntityIx::CAR && *name == attribute.name,
-            ["context", "before", name] => {
-                self.before && attribute.entity == EntityIx::CAR && *name == attribute.name
-            }
+            ["context", "before", name] => self.before && attribute.entity == EntityIx::CAR && *name == attribute.name,
             _ => false,
         }
     }
@@ -121,9 +119,7 @@ impl<'a> Remedied<'a> {
             }
             match given(name)? {
                 ArgumentTemplate::Constant(literal) => Some(Expr::constant(&scaled(literal, steps(name))?)),
-                ArgumentTemplate::Now(field) => {
-                    Some(Expr::path(&["context", "now", field.name()].map(str::to_owned)))
-                }
+                ArgumentTemplate::Now(field) => Some(Expr::path(&["context", "now", field.name()].map(str::to_owned))),
                 _ => None,
             }
         })

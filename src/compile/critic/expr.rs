@@ -134,7 +134,8 @@ impl Expr {
         }
         if let Some(has) = self.0.get("has") {
             let left = has.get("left").map(|l| Self(l.clone()));
-            if let (Some(mut path), Some(attr)) = (left.and_then(|l| l.as_path()), has.get("attr").and_then(Json::as_str))
+            if let (Some(mut path), Some(attr)) =
+                (left.and_then(|l| l.as_path()), has.get("attr").and_then(Json::as_str))
             {
                 path.push(attr.to_owned());
                 return keep(path);

@@ -35,8 +35,7 @@ impl Logic {
     /// With the solver, where there is one.
     pub(super) fn start(wanted: bool) -> Self {
         #[cfg(feature = "solver")]
-        let solver =
-            if wanted { Solver::start() } else { Err("the solver was left out (`--no-solver`)".to_owned()) };
+        let solver = if wanted { Solver::start() } else { Err("the solver was left out (`--no-solver`)".to_owned()) };
         #[cfg(not(feature = "solver"))]
         let solver = Err(if wanted {
             "this build has no solver; build with the feature `solver`".to_owned()

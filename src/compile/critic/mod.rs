@@ -111,7 +111,7 @@ pub struct Means<'a> {
 pub fn criticise(set: &SetSource, means: Means<'_>) -> Critique {
     match Subject::compiled(set) {
         Ok(subject) => run(&subject, means),
-        Err(errors) => ungrounded(errors),
+        Err(errors) => ungrounded(errors, &set.rules),
     }
 }
 
@@ -119,23 +119,31 @@ pub fn criticise(set: &SetSource, means: Means<'_>) -> Critique {
 pub fn criticise_foreign(policies: &SourceFile, schema: &SourceFile, means: Means<'_>) -> Critique {
     match Subject::foreign(policies, schema) {
         Ok(subject) => run(&subject, means),
-        Err(errors) => ungrounded(errors),
+        Err(errors) => ungrounded(errors, policies),
     }
 }
 
-fn ungrounded(errors: CompileErrors) -> Critique {
+fn ungrounded(errors: CompileErrors, rules: &SourceFile) -> Critique {
     let finding = |error: CompileError| CriticFinding {
         check: checks::GROUNDING,
         level: Level::Error,
         place: error.place().cloned(),
         rules: match &error {
             CompileError::Rule { rule, .. } => vec![rule.clone()],
+            CompileError::Cedar { place, .. } => rule_at(rules, place).into_iter().collect(),
             _ => Vec::new(),
         },
         what: error.to_string(),
         example: None,
     };
     Critique { findings: errors.0.into_iter().map(finding).collect(), ..Critique::default() }
+}
+
+/// The rule whose text reaches over a line: the last one named above it.
+fn rule_at(rules: &SourceFile, place: &Place) -> Option<String> {
+    let lines: Vec<&str> = rules.text().lines().take(place.line).collect();
+    let named = |line: &&str| Some(line.split_once("@id(\"")?.1.split_once('"')?.0.to_owned());
+    (rules.whole().file == place.file).then(|| lines.iter().rev().find_map(named))?
 }
 
 fn run(subject: &Subject, means: Means<'_>) -> Critique {

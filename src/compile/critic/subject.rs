@@ -99,11 +99,7 @@ fn statements(file: &SourceFile, schema: &Schema) -> Result<Vec<Stated>, Compile
 }
 
 fn env_of(env: &RequestEnv) -> Env {
-    Env {
-        principal: env.principal().to_string(),
-        action: env.action().clone(),
-        resource: env.resource().to_string(),
-    }
+    Env { principal: env.principal().to_string(), action: env.action().clone(), resource: env.resource().to_string() }
 }
 
 fn stated(place: Place, policy: &CedarPolicy, actions: &Entities, all: &BTreeSet<Env>) -> Option<Stated> {

@@ -110,7 +110,9 @@ impl Witness {
             _ => plain(value),
         };
         match attribute {
-            Some(attribute) if value.is_number() && !attribute.unit.is_empty() => format!("{number} {}", attribute.unit),
+            Some(attribute) if value.is_number() && !attribute.unit.is_empty() => {
+                format!("{number} {}", attribute.unit)
+            }
             _ => number,
         }
     }

@@ -31,7 +31,10 @@ fn run(case: &mut Case<'_>) {
             let what = if rule.envs.is_empty() {
                 format!("`{}` never fires: nothing is in its scope; name a tool or a group that has one", rule.id)
             } else {
-                format!("`{}` never fires: no call in any state meets its condition; compare it with its sentence", rule.id)
+                format!(
+                    "`{}` never fires: no call in any state meets its condition; compare it with its sentence",
+                    rule.id
+                )
             };
             case.error(&[rule], what, None);
         }

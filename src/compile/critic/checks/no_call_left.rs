@@ -43,12 +43,8 @@ fn run(case: &mut Case<'_>) {
                 let both = one.condition.clone().or(other.condition.clone());
                 let stuck = over(&both).and(over(&one.condition).not()).and(over(&other.condition).not());
                 if let Answer::Possible(witness) = case.logic.possible(subject, env, &stuck) {
-                    let what = format!(
-                        "`{}` and `{}` together leave no call of `{}`",
-                        one.id,
-                        other.id,
-                        env.action_name()
-                    );
+                    let what =
+                        format!("`{}` and `{}` together leave no call of `{}`", one.id, other.id, env.action_name());
                     case.error(&[one, other], what, Some(witness));
                     break;
                 }
@@ -61,8 +57,8 @@ fn run(case: &mut Case<'_>) {
 type Call = Vec<(Path, Option<Json>)>;
 
 /// Calls that stand for all calls; `None` where arguments are compared with the state, or are free texts.
-fn calls(parts: &PolicyParts, env: &Env, conditions: [&Expr; 2]) -> Option<Vec<Call>> {
-    let whole = conditions[0].clone().and(conditions[1].clone());
+fn calls(parts: &PolicyParts, env: &Env, [one, other]: [&Expr; 2]) -> Option<Vec<Call>> {
+    let whole = one.clone().and(other.clone());
     let mut calls: Vec<Call> = vec![Vec::new()];
     for path in whole.paths().into_iter().filter(|p| p.get(1).is_some_and(|p| p == "input")) {
         let param = parts.param_of(env, &path)?;

@@ -66,8 +66,14 @@ fn run(case: &mut Case<'_>) {
             } else {
                 continue;
             };
-            let finding =
-                CriticFinding { check: case.now, level: Level::Error, place: None, rules: Vec::new(), what, example: None };
+            let finding = CriticFinding {
+                check: case.now,
+                level: Level::Error,
+                place: None,
+                rules: Vec::new(),
+                what,
+                example: None,
+            };
             case.findings.push(finding);
         }
     }

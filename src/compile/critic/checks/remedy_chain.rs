@@ -63,7 +63,10 @@ fn run(case: &mut Case<'_>) {
     }
     if let Some((ms, calls, tool)) = slowest {
         let seconds = f64::from(ms) / 1000.0;
-        case.note(None, format!("worst actuation: `{tool}` with {calls} companions, {seconds} s until all are confirmed"));
+        case.note(
+            None,
+            format!("worst actuation: `{tool}` with {calls} companions, {seconds} s until all are confirmed"),
+        );
     }
 }
 
@@ -137,9 +140,9 @@ fn actuation(case: &Case<'_>, parts: &PolicyParts, at: usize, reached: &[usize])
     let Trigger::Calls(tools) = &root.trigger else { return None };
     let deadline = |ix: crate::tools::ToolIx| parts.model.tool(ix).map_or(0, |e| e.deadline_ms);
     let slowest = *tools.iter().max_by_key(|ix| deadline(**ix))?;
-    let beside = case.subject.rules.iter().enumerate().filter(|(_, r)| {
-        matches!(r.rule.as_ref().map(|r| &r.trigger), Some(Trigger::Calls(t)) if t.contains(&slowest))
-    });
+    let beside = case.subject.rules.iter().enumerate().filter(
+        |(_, r)| matches!(r.rule.as_ref().map(|r| &r.trigger), Some(Trigger::Calls(t)) if t.contains(&slowest)),
+    );
     let all: std::collections::BTreeSet<usize> = reached.iter().copied().chain(beside.map(|(at, _)| at)).collect();
     let (mut ms, mut calls) = (deadline(slowest), 0);
     let mut seen = Vec::new();

@@ -26,9 +26,10 @@ fn run(case: &mut Case<'_>) {
     for stated in &subject.rules {
         let Some(rule) = stated.rule.as_ref().filter(|r| !r.remedy.is_empty()) else { continue };
         let calls = Remedied::of(parts, stated);
-        let reads_a_result = calls.iter().flat_map(|c| &c.changes).any(|change| {
-            change.to == To::Unknown && rule.reads_after.contains(&change.attribute)
-        });
+        let reads_a_result = calls
+            .iter()
+            .flat_map(|c| &c.changes)
+            .any(|change| change.to == To::Unknown && rule.reads_after.contains(&change.attribute));
         if reads_a_result {
             let what = format!("what the remedy of `{}` leads to is known from its result alone", stated.id);
             case.note(Some(stated), what);
