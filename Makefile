@@ -4,7 +4,7 @@ SCORE := ../shared/score
 CARBENCH := ../shared/carbench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint bench score policies
+.PHONY: help demo build test lint bench score policies critic
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,16 @@ bench: ## Criterion benchmarks of verify
 
 policies: ## Compile the policy sets to the blobs that are checked in
 	cargo run --quiet --all-features --bin obligato -- compile policies/cabin -o policies/cabin/cabin.obl
+
+critic: ## Criticise the policy sets: rules that never fire, contradict each other, cannot be satisfied
+	cargo build --quiet --all-features --bin obligato
+	target/debug/obligato critic policies/cabin
+ifeq ($(wildcard $(CARBENCH)),)
+	@echo 'critic: $(CARBENCH) is not here, so policies/car-bench has no prose and no inventory'
+else
+	target/debug/obligato critic policies/car-bench --policy $(CARBENCH)/policy.md --tools $(CARBENCH)/tools.json \
+	    --results $(CARBENCH)/trajectories_*.jsonl.gz
+endif
 
 score: ## Score verify and replay on the shared recordings, where they are present
 ifeq ($(wildcard $(SCORE)),)

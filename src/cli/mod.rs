@@ -11,6 +11,8 @@ mod client;
 mod compile;
 #[cfg(feature = "compile")]
 mod coverage;
+#[cfg(feature = "compile")]
+mod critic;
 mod explain;
 mod load;
 mod page;
@@ -39,6 +41,8 @@ enum Command {
     Compile(compile::Args),
     #[cfg(feature = "compile")]
     Coverage(coverage::Args),
+    #[cfg(feature = "compile")]
+    Critic(critic::Args),
     #[cfg(feature = "compile")]
     Test(test::Args),
     Verify(verify::Args),
@@ -77,6 +81,8 @@ pub fn main() -> ExitCode {
         Command::Compile(args) => compile::run(&args),
         #[cfg(feature = "compile")]
         Command::Coverage(args) => coverage::run(&args),
+        #[cfg(feature = "compile")]
+        Command::Critic(args) => critic::run(&args),
         #[cfg(feature = "compile")]
         Command::Test(args) => test::run(&args),
         Command::Verify(args) => verify::run(&args),

@@ -12,6 +12,8 @@
 //! engine lacks is an error with file and line. One run reports everything that is wrong.
 
 pub mod coverage;
+#[cfg_attr(not(feature = "solver"), allow(dead_code, reason = "proofs are taken apart by the solver alone"))]
+pub mod critic;
 mod error;
 mod ground;
 mod names;

@@ -39,6 +39,14 @@ impl ResultShape {
         Reading::Success(payload.unwrap_or(json))
     }
 
+    /// What a result text carries when it claims success.
+    pub fn success(&self, text: &str) -> Option<Json> {
+        match self.read(text) {
+            Reading::Success(payload) => Some(payload),
+            Reading::Failure(_) | Reading::Unmarked(_) => None,
+        }
+    }
+
     /// The result text of an outcome, as a message carries it: reading it gives the outcome back,
     /// where an outcome that nobody can vouch for reads as a failure. None while there is no result.
     pub fn text(&self, outcome: &Outcome) -> Option<String> {

@@ -36,7 +36,7 @@ pub(super) fn explain(diagnostic: &(impl Diagnostic + ?Sized)) -> String {
 }
 
 /// Where a Cedar diagnostic points, within its policy.
-fn offset(diagnostic: &impl Diagnostic) -> usize {
+pub(super) fn offset(diagnostic: &impl Diagnostic) -> usize {
     diagnostic.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset())
 }
 

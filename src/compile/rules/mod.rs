@@ -19,7 +19,7 @@ mod vocabulary;
 
 use std::collections::BTreeMap;
 
-use cedar_policy::{Schema, pst};
+use cedar_policy::{Policy as CedarPolicy, Schema, pst};
 
 pub use fault::RuleFault;
 pub use foreign::{ForeignCompiled, compile_foreign};
@@ -27,9 +27,10 @@ pub(super) use reading::Root;
 pub(super) use scope::Scope;
 pub(super) use tables::TableBuilder;
 
+use super::CompileErrors;
 use super::error::{CompileError, Report};
 use super::ground::Ground;
-use super::source::SetSource;
+use super::source::{Place, SetSource, SourceFile};
 use super::templates::{TemplateFault, Templates};
 use crate::model::RuleId;
 use crate::policy::{Piece, Rule, Slot, SlotIx, Tables, Trigger};
@@ -73,6 +74,38 @@ pub(super) fn compile(source: &SetSource, ground: &Ground, schema: &str, report:
         compiler.report.errors.push(CompileError::Rule { place: file.whole(), rule: "*".to_owned(), fault });
     }
     Rules { rules, tables: compiler.tables.finish() }
+}
+
+/// The schema of a set that has compiled.
+///
+/// # Errors
+/// [`CompileErrors`] with what Cedar says.
+pub(super) fn read_schema(source: &SetSource, text: &str) -> Result<Schema, CompileErrors> {
+    let error = |e| CompileError::Schema { place: source.vehicle.whole(), why: cedar::explain(&e) };
+    Schema::from_cedarschema_str(text).map(|(schema, _)| schema).map_err(|e| error(e).into())
+}
+
+/// The schema of a foreign set, as it was written.
+///
+/// # Errors
+/// [`CompileErrors`] with the line.
+pub(super) fn read_foreign_schema(file: &SourceFile) -> Result<Schema, CompileErrors> {
+    let read = Schema::from_cedarschema_str(file.text()).map(|(schema, _)| schema);
+    read.map_err(|e| CompileError::Cedar { place: file.at(cedar::offset(&e)), why: cedar::explain(&e) }.into())
+}
+
+/// The policies of a file, valid under a schema, each with the line where its text begins.
+///
+/// # Errors
+/// [`CompileErrors`] with everything that Cedar refuses.
+pub(super) fn policies(file: &SourceFile, schema: &Schema) -> Result<Vec<(Place, CedarPolicy)>, CompileErrors> {
+    let mut report = Report::default();
+    let statements = cedar::parse(file, &mut report);
+    cedar::validate(file, &statements, schema.clone(), LEVEL, &mut report);
+    match report.failed() {
+        Some(errors) => Err(errors),
+        None => Ok(statements.into_iter().map(|s| (file.at(s.start), s.policy)).collect()),
+    }
 }
 
 struct Compiler<'a> {

@@ -7,7 +7,7 @@ use crate::state::AttrType;
 
 /// What a result schema says of a path.
 #[derive(Debug, PartialEq)]
-pub(super) enum Found<'a> {
+pub(in crate::compile) enum Found<'a> {
     /// It does not go into that detail.
     Open,
     /// It has no such field.
@@ -18,7 +18,7 @@ pub(super) enum Found<'a> {
 
 /// Looks a dotted path up in a result schema. Where the schema describes the wrapping as well, the
 /// path starts at its payload.
-pub(super) fn find<'a>(schema: &'a Json, payload: Option<&str>, path: &str) -> Found<'a> {
+pub(in crate::compile) fn find<'a>(schema: &'a Json, payload: Option<&str>, path: &str) -> Found<'a> {
     let root = payload.and_then(|p| schema.get("properties")?.get(p)).unwrap_or(schema);
     // As in `state::select`: a member whose own name has dots comes first.
     if let Some(whole) = root.get("properties").and_then(|p| p.get(path)) {
@@ -61,7 +61,7 @@ pub(super) fn disagreement(schema: &Json, kind: &AttrType) -> Option<String> {
 }
 
 /// The words that a schema admits, when it lists them.
-pub(super) fn words(schema: &Json) -> Option<Vec<&str>> {
+pub(in crate::compile) fn words(schema: &Json) -> Option<Vec<&str>> {
     let words: Vec<&str> = schema.get("enum")?.as_array()?.iter().filter_map(Json::as_str).collect();
     (!words.is_empty()).then_some(words)
 }

@@ -19,6 +19,7 @@ mod wishes;
 use toml::Spanned;
 
 pub use fault::VehicleFault;
+pub(super) use fields::{Found, find, words};
 
 use super::error::{CompileError, Report};
 use super::ground::Ground;

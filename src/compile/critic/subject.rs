@@ -1,0 +1,139 @@
+//! What is criticised: the rules of a set, each with its condition and the requests it speaks to.
+
+use std::collections::BTreeSet;
+
+use cedar_policy::{
+    ActionConstraint, Entities, EntityUid, Policy as CedarPolicy, RequestEnv, ResourceConstraint, Schema,
+};
+use serde_json::{Value as Json, json};
+
+use super::expr::Expr;
+use crate::compile::source::{Place, SetSource, SourceFile};
+use crate::compile::{CompileErrors, Compiled, compile, rules};
+use crate::policy::{PolicyParts, Rule};
+
+/// A kind of request: who, does what, to what kind of thing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Env {
+    pub(super) principal: String,
+    pub(super) action: EntityUid,
+    pub(super) resource: String,
+}
+
+impl Env {
+    /// The action as Cedar's JSON writes entities.
+    pub(super) fn action_json(&self) -> Json {
+        json!({ "type": self.action.type_name().to_string(), "id": self.action.id().unescaped() })
+    }
+
+    /// The name of the action: a tool, or what a foreign set calls its actions.
+    pub(super) fn action_name(&self) -> &str {
+        self.action.id().unescaped()
+    }
+}
+
+/// What follows where a rule fires.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Consequence {
+    /// The call is denied.
+    Deny,
+    /// Something makes it right; which annotation, and its text.
+    Settled(&'static str, String),
+}
+
+/// One rule as it stands in its file.
+#[derive(Debug, Clone)]
+pub(super) struct Stated {
+    pub(super) id: String,
+    pub(super) place: Place,
+    pub(super) condition: Expr,
+    /// Whether the author wrote a condition at all.
+    pub(super) conditional: bool,
+    pub(super) consequence: Consequence,
+    /// The requests that its scope admits, one kind of principal each where it reads none.
+    pub(super) envs: Vec<Env>,
+    /// What the compiler made of it; none in a foreign set.
+    pub(super) rule: Option<Rule>,
+}
+
+/// A set under criticism.
+#[derive(Debug)]
+pub(super) struct Subject {
+    pub(super) schema: Schema,
+    pub(super) rules: Vec<Stated>,
+    /// The compiled set; none for foreign Cedar.
+    pub(super) parts: Option<PolicyParts>,
+}
+
+impl Subject {
+    /// A set of ours.
+    ///
+    /// # Errors
+    /// [`CompileErrors`] when it does not compile: there is nothing to reason about then.
+    pub(super) fn compiled(set: &SetSource) -> Result<Self, CompileErrors> {
+        let Compiled { parts, schema, .. } = compile(set)?;
+        let schema = rules::read_schema(set, &schema)?;
+        let mut stated = statements(&set.rules, &schema)?;
+        for one in &mut stated {
+            one.rule = parts.rules.iter().find(|r| r.id.as_str() == one.id).cloned();
+        }
+        Ok(Self { schema, rules: stated, parts: Some(parts) })
+    }
+
+    /// A foreign set: plain forbids under a schema of its own. Its permits restrict nothing.
+    ///
+    /// # Errors
+    /// [`CompileErrors`] when it is not Cedar or does not validate.
+    pub(super) fn foreign(file: &SourceFile, schema: &SourceFile) -> Result<Self, CompileErrors> {
+        let schema = rules::read_foreign_schema(schema)?;
+        Ok(Self { rules: statements(file, &schema)?, schema, parts: None })
+    }
+}
+
+fn statements(file: &SourceFile, schema: &Schema) -> Result<Vec<Stated>, CompileErrors> {
+    let policies = rules::policies(file, schema)?;
+    let actions = schema.action_entities().unwrap_or_else(|_| Entities::empty());
+    let all: BTreeSet<Env> = schema.request_envs().map(|env| env_of(&env)).collect();
+    let forbids = policies.into_iter().filter(|(_, p)| p.effect() == cedar_policy::Effect::Forbid);
+    Ok(forbids.filter_map(|(place, policy)| stated(place, &policy, &actions, &all)).collect())
+}
+
+fn env_of(env: &RequestEnv) -> Env {
+    Env { principal: env.principal().to_string(), action: env.action().clone(), resource: env.resource().to_string() }
+}
+
+fn stated(place: Place, policy: &CedarPolicy, actions: &Entities, all: &BTreeSet<Env>) -> Option<Stated> {
+    let condition = Expr::of(policy)?;
+    let mut reads_principal = false;
+    condition.walk(&mut |e| reads_principal |= e.0.get("Var").is_some_and(|v| v == "principal"));
+    let mut envs: Vec<Env> = Vec::new();
+    for env in all.iter().filter(|env| in_scope(policy, env, actions)) {
+        let same = |e: &Env| e.action == env.action && e.resource == env.resource;
+        if reads_principal || !envs.iter().any(same) {
+            envs.push(env.clone());
+        }
+    }
+    let settled = ["remedy", "consent", "disclose", "advise"]
+        .into_iter()
+        .find_map(|name| Some(Consequence::Settled(name, policy.annotation(name)?.to_owned())));
+    let conditional = policy.to_json().ok()?.get("conditions").and_then(Json::as_array).is_some_and(|c| !c.is_empty());
+    let id = policy.annotation("id").map_or_else(|| policy.id().to_string(), str::to_owned);
+    let consequence = settled.unwrap_or(Consequence::Deny);
+    Some(Stated { id, place, condition, conditional, consequence, envs, rule: None })
+}
+
+/// Whether a rule's scope admits a kind of request. A scope that names single entities admits their kind.
+fn in_scope(policy: &CedarPolicy, env: &Env, actions: &Entities) -> bool {
+    let within = |group: &EntityUid| env.action == *group || actions.is_ancestor_of(group, &env.action);
+    let action = match policy.action_constraint() {
+        ActionConstraint::Any => true,
+        ActionConstraint::Eq(one) => env.action == one,
+        ActionConstraint::In(several) => several.iter().any(within),
+    };
+    let resource = match policy.resource_constraint() {
+        ResourceConstraint::Is(kind) | ResourceConstraint::IsIn(kind, _) => kind.to_string() == env.resource,
+        ResourceConstraint::Eq(one) => one.type_name().to_string() == env.resource,
+        ResourceConstraint::Any | ResourceConstraint::In(_) => true,
+    };
+    action && resource
+}
