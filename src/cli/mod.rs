@@ -11,7 +11,12 @@ mod client;
 mod compile;
 #[cfg(feature = "compile")]
 mod coverage;
+mod diff;
 mod explain;
+#[cfg(feature = "compile")]
+mod fmt;
+#[cfg(feature = "compile")]
+mod formalize;
 mod load;
 mod page;
 mod replay;
@@ -41,6 +46,11 @@ enum Command {
     Coverage(coverage::Args),
     #[cfg(feature = "compile")]
     Test(test::Args),
+    #[cfg(feature = "compile")]
+    Fmt(fmt::Args),
+    #[cfg(feature = "compile")]
+    Formalize(formalize::Args),
+    Diff(diff::Args),
     Verify(verify::Args),
     Replay(replay::Args),
     #[cfg(feature = "compile")]
@@ -79,6 +89,11 @@ pub fn main() -> ExitCode {
         Command::Coverage(args) => coverage::run(&args),
         #[cfg(feature = "compile")]
         Command::Test(args) => test::run(&args),
+        #[cfg(feature = "compile")]
+        Command::Fmt(args) => fmt::run(&args),
+        #[cfg(feature = "compile")]
+        Command::Formalize(args) => formalize::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Replay(args) => replay::run(&args),
         #[cfg(feature = "compile")]
@@ -137,6 +152,16 @@ pub enum CliError {
         path: String,
         /// What is wrong.
         source: crate::policy::HardLimitError,
+    },
+    /// An expectation file cannot be used.
+    #[error("{path}:{line}: {why}")]
+    Expectation {
+        /// The file.
+        path: String,
+        /// The line.
+        line: usize,
+        /// What is wrong and what to do.
+        why: String,
     },
     /// Nothing has this name.
     #[error("{0}")]

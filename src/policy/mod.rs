@@ -8,11 +8,13 @@ mod derived;
 mod eval;
 mod lexicon;
 mod limits;
+mod offer;
 mod phrases;
 mod program;
 mod reading;
 mod rule;
 mod set;
+mod shown;
 mod spoken;
 mod template;
 #[cfg(test)]
@@ -23,6 +25,7 @@ pub use derived::{Derived, DerivedFn};
 pub use eval::{Frame, Truth, Val, evaluate};
 pub use lexicon::{Lexicon, Meaning};
 pub use limits::{Broken, HardLimit, HardLimitError, HardLimits};
+pub use offer::{Forbid, OFFER_COMPILER, Offer, OfferError};
 pub use phrases::{PhraseError, PhraseRole, Phrases};
 pub use program::{
     Compare, DraftFeature, LegFeature, Op, Program, ProgramError, ReplyFeature, Slot, SlotIx, Tables, When,
@@ -30,4 +33,5 @@ pub use program::{
 pub use reading::{Hit, Reading, number};
 pub use rule::{Rule, RuleIx, RuleKind, Trigger};
 pub use set::{Advice, Policy, PolicyParts};
+pub use shown::Vocabulary;
 pub use template::{ArgumentTemplate, CallTemplate, Piece, TextTemplate};

@@ -12,5 +12,7 @@
 
 mod coverage;
 mod differential;
+mod formalize;
+mod import;
 mod kitchen;
 mod world;

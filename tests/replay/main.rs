@@ -11,6 +11,7 @@
 #![cfg(feature = "compile")]
 
 mod browser;
+mod diff;
 mod page;
 mod recordings;
 mod report;

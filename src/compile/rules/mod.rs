@@ -19,14 +19,16 @@ use std::collections::BTreeMap;
 
 use cedar_policy::{Schema, pst};
 
+pub(super) use cedar::explain;
 pub use fault::RuleFault;
 pub(super) use reading::Root;
 pub(super) use scope::Scope;
+pub(super) use statements::{comments, find_code, statements, without_comments};
 pub(super) use tables::TableBuilder;
 
 use super::error::{CompileError, Report};
 use super::ground::Ground;
-use super::source::{Place, SetSource};
+use super::source::{Place, SetSource, SourceFile};
 use super::templates::{TemplateFault, Templates};
 use crate::model::RuleId;
 use crate::policy::{Piece, Rule, Slot, SlotIx, Tables, Trigger};
@@ -42,6 +44,11 @@ use lower::Lowering;
 pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
     pub(super) tables: Tables,
+}
+
+/// How many policies a text holds; what is none is reported.
+pub(super) fn parse_all(file: &SourceFile, report: &mut Report) -> usize {
+    cedar::parse(file, report).len()
 }
 
 /// Compiles the rules. Everything that is wrong is in the report.
