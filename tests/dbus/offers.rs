@@ -90,15 +90,18 @@ async fn without_a_compiler_the_lines_are_hints_where_that_is_configured_and_the
     let folder = tempfile::tempdir().unwrap();
     let target = rig(folder.path(), None, "without_compiler = \"advise\"").await;
     let session = open(&target).await;
+    let draft = calls(&[("set_fan_speed", json!({"level": 4}))]).to_string();
+    let judge = async || -> Json { serde_json::from_str(&session.verify(&draft).await.unwrap()).unwrap() };
+    let before = judge().await;
     let (origin, report) = session.offer(TEXT).await.unwrap();
     let report: Json = serde_json::from_str(&report).unwrap();
     assert_eq!((origin.as_str(), &report["rules"]), ("advisory", &json!([])));
     assert_eq!(report["advice"], json!(["The fan never runs above level 3.", "Be quick."]));
-    let draft = calls(&[("set_fan_speed", json!({"level": 4}))]).to_string();
-    let judged: Json = serde_json::from_str(&session.verify(&draft).await.unwrap()).unwrap();
-    let hints = judged["findings"].as_array().unwrap();
-    assert!(!hints.is_empty() && hints.iter().all(|f| f["tier"] == "advisory"), "{judged:#}");
-    assert_eq!(judged["verdict"], "clear");
+    let after = judge().await;
+    let hints = after["findings"].as_array().unwrap().iter();
+    let hints: Vec<&Json> = hints.filter(|f| f["rule"].as_str().is_some_and(|r| r.starts_with("offer:"))).collect();
+    assert!(hints.len() == 2 && hints.iter().all(|f| f["tier"] == "advisory"), "{after:#}");
+    assert_eq!(after["verdict"], before["verdict"], "hints decide nothing by themselves");
     assert_eq!(entries(folder.path()), 0);
 }
 
