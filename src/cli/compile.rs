@@ -172,7 +172,7 @@ fn summary(args: &Args, compiled: &Compiled, policy: &Policy, bytes: usize) -> i
 }
 
 /// Replaces a file as a whole: readers see the old one or the new one, and an error leaves the old.
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or_else(|| io::Error::other("this names no file"))?.to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let written = File::create(&beside)

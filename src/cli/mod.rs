@@ -13,7 +13,12 @@ mod compile;
 mod coverage;
 #[cfg(feature = "compile")]
 mod critic;
+mod diff;
 mod explain;
+#[cfg(feature = "compile")]
+mod fmt;
+#[cfg(feature = "compile")]
+mod formalize;
 mod load;
 mod page;
 mod replay;
@@ -45,6 +50,11 @@ enum Command {
     Critic(critic::Args),
     #[cfg(feature = "compile")]
     Test(test::Args),
+    #[cfg(feature = "compile")]
+    Fmt(fmt::Args),
+    #[cfg(feature = "compile")]
+    Formalize(formalize::Args),
+    Diff(diff::Args),
     Verify(verify::Args),
     Replay(replay::Args),
     #[cfg(feature = "compile")]
@@ -85,6 +95,11 @@ pub fn main() -> ExitCode {
         Command::Critic(args) => critic::run(&args),
         #[cfg(feature = "compile")]
         Command::Test(args) => test::run(&args),
+        #[cfg(feature = "compile")]
+        Command::Fmt(args) => fmt::run(&args),
+        #[cfg(feature = "compile")]
+        Command::Formalize(args) => formalize::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Replay(args) => replay::run(&args),
         #[cfg(feature = "compile")]
@@ -147,6 +162,16 @@ pub enum CliError {
         path: String,
         /// What is wrong.
         source: crate::policy::HardLimitError,
+    },
+    /// An expectation file cannot be used.
+    #[error("{path}:{line}: {why}")]
+    Expectation {
+        /// The file.
+        path: String,
+        /// The line.
+        line: usize,
+        /// What is wrong and what to do.
+        why: String,
     },
     /// Nothing has this name.
     #[error("{0}")]

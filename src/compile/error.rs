@@ -89,6 +89,22 @@ pub enum CompileError {
         /// What is wrong.
         fault: CoverageFault,
     },
+    /// A recorded answer is none.
+    #[error("{place}: not a recorded answer: {why}; write `{{\"task\", \"begins\", \"answer\"}}` as JSON on one line")]
+    Answers {
+        /// The line.
+        place: Place,
+        /// What the reader says.
+        why: String,
+    },
+    /// An import cannot be read.
+    #[error("{place}: not a list of compiled rules: {why}; expected `{{\"rules\": [{{\"id\", \"type\", …}}]}}`")]
+    Import {
+        /// The file.
+        place: Place,
+        /// What the reader says.
+        why: String,
+    },
     /// The result does not fit into a blob.
     #[error("{place}: {source}")]
     Blob {
@@ -112,6 +128,8 @@ impl CompileError {
             | Self::Rule { place, .. }
             | Self::Test { place, .. }
             | Self::Coverage { place, .. }
+            | Self::Answers { place, .. }
+            | Self::Import { place, .. }
             | Self::Blob { place, .. } => Some(place),
         }
     }

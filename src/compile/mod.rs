@@ -11,12 +11,17 @@
 //! Nothing is guessed: a name that does not exist, a field that no result has, an operator that the
 //! engine lacks is an error with file and line. One run reports everything that is wrong.
 
+mod compare;
 pub mod coverage;
 #[cfg_attr(not(feature = "solver"), allow(dead_code, reason = "proofs are taken apart by the solver alone"))]
 pub mod critic;
 mod error;
+pub mod formalize;
+mod format;
 mod ground;
+pub mod import;
 mod names;
+mod offer;
 mod phrases;
 mod rules;
 mod schema;
@@ -27,8 +32,11 @@ mod testing;
 pub mod trials;
 mod vehicle;
 
+pub use compare::{Comparison, Relation};
 pub use error::{CompileError, CompileErrors, Warning};
+pub use format::format;
 pub use names::Near;
+pub use offer::{Offered, offer};
 pub use rules::{ForeignCompiled, RuleFault, compile_foreign};
 pub use source::{Place, SetSource, SourceFile};
 pub use templates::{SyntaxError, TemplateFault};
@@ -46,6 +54,24 @@ pub struct Compiled {
     pub schema: String,
     /// What compiles and is probably not meant.
     pub warnings: Vec<Warning>,
+}
+
+/// The Cedar schema of a set, from its effect model and its tools; the rules have no part in it.
+///
+/// # Errors
+/// [`CompileErrors`] with everything that is wrong in the effect model and the tools.
+pub fn schema(set: &SetSource) -> Result<String, CompileErrors> {
+    ground(set).map(|ground| schema::generate(&ground))
+}
+
+/// What rules of a set may name.
+fn ground(set: &SetSource) -> Result<ground::Ground, CompileErrors> {
+    let mut report = Report::default();
+    let ground = vehicle::build(set, &mut report);
+    match (report.failed(), ground) {
+        (None, Some(ground)) => Ok(ground),
+        (errors, _) => Err(errors.unwrap_or(CompileErrors(Vec::new()))),
+    }
 }
 
 /// Compiles a set. The same sources give the same parts, byte for byte.

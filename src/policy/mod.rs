@@ -9,11 +9,13 @@ mod eval;
 pub mod foreign;
 mod lexicon;
 mod limits;
+mod offer;
 mod phrases;
 mod program;
 mod reading;
 mod rule;
 mod set;
+mod shown;
 mod spoken;
 mod subject;
 mod template;
@@ -25,6 +27,7 @@ pub use derived::{Derived, DerivedFn};
 pub use eval::{Frame, Truth, Val, evaluate};
 pub use lexicon::{Lexicon, Meaning};
 pub use limits::{Broken, HardLimit, HardLimitError, HardLimits};
+pub use offer::{Forbid, OFFER_COMPILER, Offer, OfferError};
 pub use phrases::{PhraseError, PhraseRole, Phrases};
 pub use program::{
     Compare, DraftFeature, LegFeature, Op, Program, ProgramError, ReplyFeature, Slot, SlotIx, Tables, When,
@@ -32,5 +35,6 @@ pub use program::{
 pub use reading::{Hit, Reading, number};
 pub use rule::{Rule, RuleIx, RuleKind, Trigger};
 pub use set::{Advice, Policy, PolicyParts};
+pub use shown::Vocabulary;
 pub use subject::{SHORTEST, Subject};
 pub use template::{ArgumentTemplate, CallTemplate, Piece, TextTemplate};

@@ -22,8 +22,40 @@ pub struct Config {
     pub student: StudentConfig,
     /// The car.
     pub vehicle: VehicleConfig,
+    /// What becomes of policy text that a session brings along.
+    pub offer: OfferConfig,
     /// The service itself.
     pub service: ServiceConfig,
+}
+
+/// What becomes of an offered text that no compiler on board can compile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WithoutCompiler {
+    /// The offer is refused.
+    #[default]
+    Refuse,
+    /// Its lines are hints for the critic.
+    Advise,
+}
+
+/// What becomes of policy text that a session brings along.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OfferConfig {
+    /// Folder of compiled offers; none: each one is compiled anew.
+    pub cache: Option<PathBuf>,
+    /// What to do without a compiler.
+    pub without_compiler: WithoutCompiler,
+    /// Recorded answers as author of the compiler (host builds).
+    pub answers: Option<PathBuf>,
+    /// Address of an OpenAI-compatible server as author of the compiler, without `/chat/completions`
+    /// (host builds).
+    pub server: Option<String>,
+    /// Name of the model on that server.
+    pub name: Option<String>,
+    /// Environment variable that holds the key of that server.
+    pub key_variable: Option<String>,
 }
 
 /// Kinds of student.
@@ -126,9 +158,17 @@ impl Config {
         let mut config: Self = toml::from_str(&text)
             .map_err(|source| ServiceError::Config { path: path.to_owned(), source: Box::new(source) })?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let Self { policy, limits, student, vehicle, .. } = &mut config;
-        let paths =
-            [policy, limits, &mut student.model, &mut student.script, &mut student.examples, &mut vehicle.state];
+        let Self { policy, limits, student, vehicle, offer, .. } = &mut config;
+        let paths = [
+            policy,
+            limits,
+            &mut student.model,
+            &mut student.script,
+            &mut student.examples,
+            &mut vehicle.state,
+            &mut offer.cache,
+            &mut offer.answers,
+        ];
         for relative in paths.into_iter().flatten() {
             *relative = folder.join(&relative);
         }

@@ -30,6 +30,10 @@ pub enum Refusal {
     BadDraft(String),
     /// An argument cannot be used.
     BadArgument(String),
+    /// There is nothing on board that compiles policy text.
+    NoCompiler(String),
+    /// The offered text could not be compiled.
+    NotCompiled(String),
     /// No such rule.
     NoRule(String),
     /// The service is shutting down.

@@ -9,6 +9,7 @@ use zbus::object_server::SignalEmitter;
 
 use super::Refusal;
 use super::config::Config;
+use super::offers::Offers;
 use super::open::{Holder, OpenSession};
 use super::readiness::Readiness;
 use super::relay::{Ended, relay};
@@ -27,6 +28,8 @@ pub(super) struct Harness {
     pub(super) config: Config,
     pub(super) policy: Arc<Policy>,
     pub(super) sessions: Sessions,
+    /// Makes or finds what sessions offer.
+    pub(super) offers: Arc<Offers>,
     pub(super) worker: Worker,
     pub(super) readiness: Arc<watch::Sender<Readiness>>,
     /// How many sessions are open, for whoever announces it.

@@ -14,12 +14,14 @@
 mod access;
 mod bus;
 mod car;
+mod compiler;
 mod config;
 mod error;
 mod harness;
 mod heard;
 mod log;
 mod manager;
+mod offers;
 mod open;
 mod parts;
 mod policy;
@@ -35,7 +37,7 @@ mod work;
 mod worker;
 
 pub use bus::{Bus, BusError};
-pub use config::{Config, ServiceConfig, StudentConfig, StudentKind, VehicleConfig};
+pub use config::{Config, OfferConfig, ServiceConfig, StudentConfig, StudentKind, VehicleConfig, WithoutCompiler};
 pub use error::{Refusal, ServiceError};
 pub use manager::ManagerProxy;
 pub use policy::PolicyProxy;

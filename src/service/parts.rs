@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::ServiceError;
 use super::car::Car;
+use super::compiler::compiler;
 use super::config::{Config, VehicleConfig};
+use super::offers::Offers;
 use super::run::Parts;
 use super::students;
 use crate::policy::{HardLimits, Policy};
@@ -30,7 +32,8 @@ pub(super) fn load(config: &Config) -> Result<Parts, ServiceError> {
         session.set_removed(removed.clone());
         session
     });
-    Ok(Parts { policy, make_session, load: students::loader(&config.student)? })
+    let offers = Arc::new(Offers::new(&config.offer, compiler(&config.offer)?));
+    Ok(Parts { policy, make_session, offers, load: students::loader(&config.student)? })
 }
 
 fn policy(config: &Config) -> Result<Policy, ServiceError> {

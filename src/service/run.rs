@@ -13,6 +13,7 @@ use zbus::fdo::{NameOwnerChangedStream, RequestNameFlags};
 use super::config::Config;
 use super::harness::{Harness, MakeSession};
 use super::manager::{Manager, announce};
+use super::offers::Offers;
 use super::policy::PolicyObject;
 use super::readiness::Readiness;
 use super::sessions::Sessions;
@@ -51,6 +52,8 @@ pub(super) struct Parts {
     pub(super) policy: Arc<Policy>,
     /// Makes the conversation of a new session.
     pub(super) make_session: MakeSession,
+    /// Makes or finds what sessions offer.
+    pub(super) offers: Arc<Offers>,
     /// Loads the models; none: there will be no model.
     pub(super) load: Option<Load>,
 }
@@ -66,6 +69,7 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
     let harness = Arc::new(Harness {
         sessions: Sessions::new(&config.service),
         policy: parts.policy,
+        offers: parts.offers,
         worker,
         readiness,
         count: watch::Sender::new(0),

@@ -13,6 +13,7 @@ use super::Refusal;
 use super::access::{caller, holds, require_ears, require_holder};
 use super::harness::Harness;
 use super::heard::{heard, words};
+use super::offers::told;
 use super::open::OpenSession;
 use super::relay::Ended;
 use super::work::Task;
@@ -196,6 +197,31 @@ impl Session {
             Ok(Ended::Replied(_)) => Err(Refusal::NoTurn("the draft was cancelled before it was looked at".into())),
             Err(_) => Err(Refusal::broken()),
         }
+    }
+
+    /// Brings policy text along: what it compiles to can only add forbids to the signed policy, for this
+    /// session. `origin` is `compiled`, `cached` or `advisory` (no compiler on board: its lines are hints for
+    /// the critic and deny nothing), `report` JSON with `rules`, `advice` and `unkept`, the sentences that
+    /// nothing keeps with the reason. A text that is compiled takes as long as a model takes: call without a
+    /// timeout.
+    ///
+    /// Errors: Busy, BadArgument, NoCompiler, NotCompiled, NotYours, Internal.
+    #[zbus(out_args("origin", "report"))]
+    async fn offer(
+        &self,
+        text: &str,
+        #[zbus(connection)] connection: &Connection,
+        #[zbus(header)] header: Header<'_>,
+    ) -> Result<(String, String), Refusal> {
+        self.require_holder(connection, &header).await?;
+        let policy = self.session.between_turns(|conversation| conversation.policy().clone())?;
+        let (offers, text) = (self.harness.offers.clone(), text.to_owned());
+        let taken = tokio::task::spawn_blocking(move || offers.take(&policy, &text)).await;
+        let (origin, made) = taken.map_err(|e| Refusal::Internal(format!("the compiler broke down: {e}")))??;
+        let adopted = self.session.between_turns(|conversation| conversation.adopt(&made.offer))?;
+        adopted.map_err(|e| Refusal::BadArgument(e.to_string()))?;
+        tracing::info!(session = self.session.path.as_str(), origin = origin.as_str(), "an offer was taken");
+        Ok((origin.as_str().to_owned(), told(&made)))
     }
 
     /// Ends the session. A running turn is cancelled.

@@ -7,6 +7,7 @@
 //!                                            escalate once     └▶ carry out, call by call ─▶ reply ─▶ verify ─▶ sanitise
 //! ```
 
+mod adopt;
 mod answer;
 mod budget;
 mod carry;

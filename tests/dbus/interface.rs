@@ -34,6 +34,7 @@ const SESSION: &[&str] = &[
     "Session.Spoken(s) -> ",
     "Session.Verify(s) -> s",
     "Session.Execute(s) -> s",
+    "Session.Offer(s) -> ss",
     "Session.Close() -> ",
     "Session.Progress: signal uss",
     "Session.Question: signal uss",

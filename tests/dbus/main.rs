@@ -16,6 +16,8 @@ mod clients;
 mod drafts;
 mod faults;
 mod interface;
+#[cfg(feature = "compile")]
+mod offers;
 #[cfg(feature = "llama")]
 mod real_model;
 mod rig;

@@ -13,6 +13,8 @@
 mod coverage;
 mod differential;
 mod foreign;
+mod formalize;
+mod import;
 mod kitchen;
 mod paper;
 mod world;

@@ -11,6 +11,7 @@
 #![cfg(feature = "compile")]
 
 mod browser;
+mod diff;
 mod foreign;
 mod page;
 mod recordings;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{judge, read};
+use super::{judge, recorded};
 use crate::cli::CliError;
 use crate::policy::{Advice, Policy};
 
@@ -24,12 +24,8 @@ pub(in crate::cli) struct Firings {
 /// # Errors
 /// [`CliError`] for a file that cannot be read.
 pub(in crate::cli) fn firings(policy: &Policy, files: &[PathBuf]) -> Result<Firings, CliError> {
-    let mut recorded = Vec::new();
-    for path in files {
-        read(path, &mut recorded)?;
-    }
     let mut firings = Firings::default();
-    for one in judge::all(policy, Advice::default(), &recorded) {
+    for one in judge::all(policy, Advice::default(), &recorded(files)?) {
         let side = usize::from(one.passed == Some(false));
         let bump = |pair: &mut [usize; 2]| pair.iter_mut().skip(side).take(1).for_each(|count| *count += 1);
         bump(&mut firings.conversations);

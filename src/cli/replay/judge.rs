@@ -16,12 +16,12 @@ use crate::verify::{Binding, SessionId, Step, report};
 
 /// One judged message.
 #[derive(Debug, Serialize)]
-pub(super) struct Turn {
+pub(in crate::cli) struct Turn {
     /// Position of the draft in the conversation's messages, counted from 0, system message included.
-    pub(super) index: usize,
+    pub(in crate::cli) index: usize,
     /// What was found.
     #[serde(flatten)]
-    pub(super) report: VerdictReport,
+    pub(in crate::cli) report: VerdictReport,
     /// What the draft, as far as it was amended, would have changed in the car; for the page only.
     #[serde(skip)]
     pub(super) projected: Vec<Change>,
@@ -29,11 +29,11 @@ pub(super) struct Turn {
 
 /// One judged conversation.
 #[derive(Debug, Serialize)]
-pub(super) struct Judged {
+pub(in crate::cli) struct Judged {
     /// Its identifier.
-    pub(super) id: String,
+    pub(in crate::cli) id: String,
     /// Its assistant messages, in order.
-    pub(super) turns: Vec<Turn>,
+    pub(in crate::cli) turns: Vec<Turn>,
     /// Whether the recorder counts it as a success.
     #[serde(skip)]
     pub(super) passed: Option<bool>,

@@ -17,9 +17,10 @@ use serde::{Deserialize, Serialize};
 use super::verify::Apply;
 use super::{CliError, Exit, load};
 use crate::model::Message;
+use crate::policy::{Advice, Policy};
 #[cfg(feature = "compile")]
 pub(super) use firings::{Firings, firings};
-use judge::Judged;
+pub(super) use judge::Judged;
 use summary::Summary;
 
 /// Check every message of recorded conversations
@@ -47,7 +48,7 @@ pub(super) struct Args {
 
 /// One recorded conversation; fields beyond these are the recorder's own.
 #[derive(Debug, Deserialize)]
-struct Recorded {
+pub(super) struct Recorded {
     id: String,
     messages: Vec<Message>,
     #[serde(default)]
@@ -91,10 +92,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         return foreign::run(args, features);
     }
     let policy = load::policy(&args.policy)?;
-    let mut recorded = Vec::new();
-    for path in &args.files {
-        read(path, &mut recorded)?;
-    }
+    let recorded = recorded(&args.files)?;
     let judged = judge::all(&policy, args.apply.into(), &recorded);
     let summary = Summary::of(&judged);
     if let Some(out) = &args.json {
@@ -108,6 +106,21 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     }
     summary.print(&mut io::stdout().lock()).map_err(CliError::output)?;
     Ok(Exit::Done)
+}
+
+/// The conversations of the files.
+///
+/// # Errors
+/// [`CliError`] for a file that cannot be read.
+pub(super) fn recorded(files: &[PathBuf]) -> Result<Vec<Recorded>, CliError> {
+    let mut recorded = Vec::new();
+    files.iter().try_for_each(|path| read(path, &mut recorded))?;
+    Ok(recorded)
+}
+
+/// Every assistant message of the conversations, judged as a draft.
+pub(super) fn judged(policy: &Policy, advice: Advice, recorded: &[Recorded]) -> Vec<Judged> {
+    judge::all(policy, advice, recorded)
 }
 
 /// Adds the conversations of a file.

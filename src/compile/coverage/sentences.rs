@@ -13,6 +13,8 @@ pub struct Sentence {
     pub text: String,
     /// Whether it only leads to the items nested under it, which say what is demanded.
     pub leads: bool,
+    /// Columns by which its paragraph or item is indented: it stands under what leads with fewer.
+    pub indent: usize,
 }
 
 /// The sentences in the order of the text. Headings, rules and empty lines hold none.
@@ -124,7 +126,13 @@ impl Block {
     fn push(&self, line: usize, text: &mut String, found: &mut Vec<Sentence>) {
         let words: Vec<&str> = text.split_whitespace().collect();
         if !words.is_empty() {
-            found.push(Sentence { line, labels: self.labels.clone(), text: words.join(" "), leads: false });
+            found.push(Sentence {
+                line,
+                labels: self.labels.clone(),
+                text: words.join(" "),
+                leads: false,
+                indent: self.indent,
+            });
         }
         text.clear();
     }

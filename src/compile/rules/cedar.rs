@@ -29,7 +29,7 @@ impl Statement<'_> {
 }
 
 /// What a Cedar diagnostic says, with its help.
-pub(super) fn explain(diagnostic: &(impl Diagnostic + ?Sized)) -> String {
+pub(in crate::compile) fn explain(diagnostic: &(impl Diagnostic + ?Sized)) -> String {
     let label = diagnostic.labels().and_then(|mut l| l.next()).and_then(|l| l.label().map(str::to_owned));
     let help = diagnostic.help().map(|h| h.to_string());
     std::iter::once(diagnostic.to_string()).chain(label).chain(help).collect::<Vec<_>>().join("; ")

@@ -21,10 +21,12 @@ use std::collections::BTreeMap;
 
 use cedar_policy::{Policy as CedarPolicy, Schema, pst};
 
+pub(super) use cedar::explain;
 pub use fault::RuleFault;
 pub use foreign::{ForeignCompiled, compile_foreign};
 pub(super) use reading::Root;
 pub(super) use scope::Scope;
+pub(super) use statements::{comments, find_code, statements, without_comments};
 pub(super) use tables::TableBuilder;
 
 use super::CompileErrors;
@@ -50,6 +52,11 @@ const LEVEL: u32 = 1;
 pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
     pub(super) tables: Tables,
+}
+
+/// How many policies a text holds; what is none is reported.
+pub(super) fn parse_all(file: &SourceFile, report: &mut Report) -> usize {
+    cedar::parse(file, report).len()
 }
 
 /// Compiles the rules. Everything that is wrong is in the report.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The byte ranges of the policies in a Cedar text, each from its first annotation or effect to its
 /// `;`. What follows the last `;` is a statement of its own when it is more than comments.
-pub(super) fn statements(text: &str) -> Vec<Range<usize>> {
+pub(in crate::compile) fn statements(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start: Option<usize> = None;
     let mut end = 0;
@@ -50,7 +50,7 @@ enum State {
 }
 
 /// Where a word stands in a Cedar text from some byte on, as code, not within a string or a comment.
-pub(super) fn find_code(text: &str, word: &str, from: usize) -> Option<usize> {
+pub(in crate::compile) fn find_code(text: &str, word: &str, from: usize) -> Option<usize> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let quotes_and_comments = outside(text);
     text.match_indices(word).map(|(at, _)| at).filter(|at| *at >= from).find(|at| {
@@ -60,6 +60,25 @@ pub(super) fn find_code(text: &str, word: &str, from: usize) -> Option<usize> {
             || !(before.is_some_and(is_word) || word.ends_with(is_word) && after.is_some_and(is_word));
         whole && quotes_and_comments.iter().all(|range| !range.contains(at))
     })
+}
+
+/// The comments of a Cedar text, without their line breaks.
+pub(in crate::compile) fn comments(text: &str) -> impl Iterator<Item = &str> {
+    outside(text).into_iter().filter_map(|range| text.get(range)).filter(|part| part.starts_with("//"))
+}
+
+/// A Cedar text without its comments.
+pub(in crate::compile) fn without_comments(text: &str) -> String {
+    let mut out = String::new();
+    let mut from = 0;
+    for range in outside(text) {
+        if text.get(range.clone()).is_some_and(|part| part.starts_with("//")) {
+            out.push_str(text.get(from..range.start).unwrap_or_default());
+            from = range.end;
+        }
+    }
+    out.push_str(text.get(from..).unwrap_or_default());
+    out
 }
 
 /// The ranges of strings and comments.

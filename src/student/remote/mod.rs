@@ -69,6 +69,19 @@ impl Remote {
         Ok(Self { client, config, name, limits: Limits::default() })
     }
 
+    /// A text for an instruction and what it is about; no tools, no conversation.
+    ///
+    /// # Errors
+    /// [`StudentError::Endless`] at the token limit, else what a draft fails with.
+    pub fn text(&self, system: &str, user: &str, temperature: f32, max_tokens: u32) -> Result<String, StudentError> {
+        let completion = self
+            .ask(wire::text_request(&self.config.model, system, user, temperature, max_tokens), &Cancel::default())?;
+        if completion.cut_off {
+            return Err(StudentError::Endless(max_tokens));
+        }
+        Ok(completion.message.content.unwrap_or_default())
+    }
+
     fn ask(&self, body: Json, cancel: &Cancel) -> Result<wire::Completion, StudentError> {
         let bytes = self.client.post(body, cancel)?;
         wire::completion(&bytes)

@@ -262,3 +262,18 @@ fn a_critic_that_cannot_be_reached_is_unavailable() {
     let case = Case { conversation: &[], draft: &draft, candidates: &candidates };
     assert!(matches!(Remote::new(config).unwrap().judge(&case), Err(JudgeError::Unavailable(_))));
 }
+
+#[test]
+fn a_text_is_asked_for_without_tools_and_one_that_is_cut_off_has_no_end() {
+    let (config, requests) = server(vec![says(json!({"role": "assistant", "content": "{\"outcome\": \"advisory\"}"}))]);
+    let text = Remote::new(config).unwrap().text("Translate.", "{\"sentence\": \"…\"}", 0.0, 77);
+    assert_eq!(text.unwrap(), "{\"outcome\": \"advisory\"}");
+    let body = requests.recv().unwrap().body;
+    assert_eq!((&body["max_tokens"], &body["messages"][0]["role"]), (&json!(77), &json!("system")));
+    assert_eq!(body["messages"][1]["content"], "{\"sentence\": \"…\"}");
+    assert!(body.get("tools").is_none());
+    let cut = json!({"choices": [{"message": {"role": "assistant", "content": "very "}, "finish_reason": "length"}]});
+    let (config, _requests) = server(vec![answer("200 OK", cut.to_string())]);
+    let endless = Remote::new(config).unwrap().text("Translate.", "x", 0.0, 77);
+    assert!(matches!(endless, Err(StudentError::Endless(77))), "{endless:?}");
+}

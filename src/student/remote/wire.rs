@@ -85,6 +85,16 @@ pub(super) fn judge_request(model: &str, max_tokens: u32, case: &Case<'_>) -> Js
     })
 }
 
+pub(super) fn text_request(model: &str, system: &str, user: &str, temperature: f32, max_tokens: u32) -> Json {
+    json!({
+        "model": model,
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "stream": false,
+    })
+}
+
 /// Reads `{"confirm": [1, 3]}`, also where a model wraps it in prose or a code fence.
 pub(super) fn rulings(text: &str, candidates: usize) -> Result<Vec<Ruling>, String> {
     #[derive(Deserialize)]

@@ -1,0 +1,25 @@
+//! What a session adds to the policy it runs under.
+
+use std::sync::Arc;
+
+use super::Session;
+use crate::policy::{Offer, OfferError, Policy};
+
+impl Session {
+    /// The policy in force: the signed one, with what this session added.
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// Adds the forbids of an offer for the rest of this session. A question that waits was asked under
+    /// another policy: its yes brings the calls back to be judged anew.
+    ///
+    /// # Errors
+    /// [`OfferError`] when the offer was not made for this policy; nothing is changed then.
+    pub fn adopt(&mut self, offer: &Offer) -> Result<(), OfferError> {
+        self.policy = Arc::new(self.policy.with_offer(offer)?);
+        self.policy.inventory.warm();
+        self.policy.attend(&self.history);
+        Ok(())
+    }
+}
