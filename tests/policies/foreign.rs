@@ -177,7 +177,7 @@ fn what_the_engine_does_not_have_is_refused_with_line_and_reason() {
             "forbid (principal, action == Action::\"fire\", resource)\nwhen {\n  if context.heat > 3 then true else false };",
             "k/rules.cedar:4: rule `x`: `if … then … else …` is not supported",
         ),
-        ("forbid (principal, action, resource) when { principal == Agent::\"a\" };", "is not supported"),
+        ("forbid (principal, action, resource) when { principal == Agent::\"a\" };", "`principal` is not a value"),
         (
             "forbid (principal, action == Action::\"fire\", resource)\nwhen { ip(\"1.2.3.4\").isLoopback() };",
             "is not supported",
