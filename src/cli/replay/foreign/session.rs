@@ -72,7 +72,7 @@ impl Session {
         let confirmed = features.phrases.confirm.iter().any(|phrase| self.latest.contains(phrase));
         let date = features.paths.date.iter().filter_map(|path| found(arguments, path));
         let other_day = |date: &Value| date.as_str().is_some_and(|d| !d.starts_with(features.today()));
-        let mut members = json!({
+        let members = json!({
             "now_timestamp": features.now,
             "now_date": features.today(),
             "last_tool_error": self.error,
@@ -94,11 +94,13 @@ impl Session {
             "failed_post_signatures": self.failed,
             "seen_patient_ids": self.seen,
         });
-        if let Some(established) = &self.established {
-            members["established_patient_id"] = json!(established);
-        }
         match members {
-            Value::Object(members) => members,
+            Value::Object(mut members) => {
+                if let Some(established) = &self.established {
+                    members.insert("established_patient_id".to_owned(), json!(established));
+                }
+                members
+            }
             _ => Map::new(),
         }
     }

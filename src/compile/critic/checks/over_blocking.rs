@@ -42,7 +42,7 @@ fn run(case: &mut Case<'_>) {
                 worst = worst.max(share(counts.dead, counts.calls));
             }
         }
-        if stated.consequence == Consequence::Deny && worst >= 0.5 && worst < 1.0 {
+        if stated.consequence == Consequence::Deny && (0.5..1.0).contains(&worst) {
             let percent = (worst * 100.0).round();
             let what = format!(
                 "`{}` forbids {percent} % of its tool's calls in every state: a conjunct about the state seems to be lost",

@@ -89,7 +89,7 @@ impl Walk<'_> {
         if path.len() > self.longest.len() {
             self.longest.clone_from(path);
         }
-        for next in self.remedied.to_vec() {
+        for next in self.remedied.iter().copied() {
             if path.len() > ROUNDS || !self.calls_for(case, path, next) {
                 continue;
             }
