@@ -32,6 +32,7 @@ const FAULTS: usize = 20;
 pub struct Faulty {
     /// What was done, for the message when it is not found.
     pub what: String,
+    /// The sources with the fault in them.
     pub set: SetSource,
     /// A rule that the finding must name; none where it is about no rule.
     pub culprit: Option<String>,
@@ -50,6 +51,7 @@ pub fn solver(what: &str) -> bool {
     there
 }
 
+/// What one check says of a set.
 pub fn critique(set: &SetSource, check: &str) -> Critique {
     criticise(set, Means { observed: None, solver: true, only: &[check] })
 }
