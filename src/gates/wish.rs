@@ -45,7 +45,16 @@ pub(super) fn strayed(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<
 /// exactly this call settles it.
 pub(super) fn unrelated(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<Option<String>, Exhausted> {
     let changes = view.policy.model.tool(tool).is_some_and(|e| !e.sets.is_empty());
-    if !changes || call.by.is_some() || is_demanded(view, tool) || view.history.grants(&call.key()) {
+    // What an identifier stands for is what was spoken of: `take me to Bonn` names no navigation.
+    let identifiers = view.history.identifiers();
+    let opaque = |value: &Json| value.as_str().is_some_and(|word| identifiers.looks_like_one(word));
+    let by_name = |v: &Json| v.as_array().map_or(std::slice::from_ref(v), Vec::as_slice).iter().any(opaque);
+    if !changes
+        || call.arguments.values().any(by_name)
+        || call.by.is_some()
+        || is_demanded(view, tool)
+        || view.history.grants(&call.key())
+    {
         return Ok(None);
     }
     let related = is_spoken_of(view, tool)?;

@@ -58,10 +58,6 @@ impl Parts {
         ["remedy", "consent", "disclose", "advise"].iter().all(|name| self.annotation(name).is_none())
     }
 
-    pub fn tool(&self) -> Option<&str> {
-        self.scope.split("action == Action::\"").nth(1)?.split('"').next()
-    }
-
     /// The top-level conjuncts; none where the top is a disjunction.
     pub fn conjuncts(&self) -> Vec<String> {
         let (mut parts, mut depth, mut at) = (Vec::new(), 0_i32, 0);
