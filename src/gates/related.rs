@@ -2,7 +2,6 @@
 
 use super::said::names;
 use super::{Exhausted, View, stored};
-use crate::model::Words;
 use crate::policy::{Reading, SHORTEST};
 use crate::tools::ToolIx;
 
@@ -21,14 +20,7 @@ pub(super) fn is_spoken_of(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhaus
             return Ok(true);
         }
     }
-    for sentence in stored::sentences(view)? {
-        let words = std::sync::Arc::new(Words::new(sentence));
-        view.spend(words.len())?;
-        if names(view.policy, &view.policy.lexicon.read(words), tool) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    stored::names(view, tool)
 }
 
 /// Letters that make two longer words one: `navigate` and `navigation`, `Beifahrerfenster` and `Fenster`.

@@ -1,9 +1,11 @@
 //! Stored preferences: which of them could settle a call, and what those that were read say.
 
+use std::sync::Arc;
+
 use serde_json::Value as Json;
 
-use super::{Exhausted, View};
-use crate::model::ToolCall;
+use super::{Exhausted, View, said};
+use crate::model::{ToolCall, Words};
 use crate::tools::{ToolIx, Topic};
 
 /// The read of the preferences that could settle what the driver left open in a call of this tool.
@@ -50,6 +52,18 @@ pub(super) fn sentences<'a>(view: &View<'a>) -> Result<Vec<&'a str>, Exhausted> 
         }
     }
     Ok(found)
+}
+
+/// Whether a stored preference that was read names what a tool acts on.
+pub(super) fn names(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
+    for sentence in sentences(view)? {
+        let words = Arc::new(Words::new(sentence));
+        view.spend(words.len())?;
+        if said::names(view.policy, &view.policy.lexicon.read(words), tool) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Sentences that are looked at.

@@ -8,9 +8,9 @@ use serde_json::Value as Json;
 use super::related::is_spoken_of;
 use super::said::names;
 use super::{Exhausted, View, stored};
-use crate::model::{ToolCall, Words};
+use crate::model::ToolCall;
 use crate::obligations::Said;
-use crate::policy::{Hit, PhraseRole, Reading, Trigger};
+use crate::policy::{Hit, PhraseRole, Reading};
 use crate::state::{ItemRef, SetFrom, Side};
 use crate::tools::{Tool, ToolIx};
 
@@ -86,9 +86,8 @@ fn is_demanded(view: &View<'_>, tool: ToolIx) -> bool {
         let name = view.policy.inventory.at(*t).map(|t| &t.name);
         view.draft.calls.iter().any(|c| Some(&c.tool) == name)
     };
-    view.policy.rules().iter().filter(|rule| rule.remedy.iter().any(|call| call.tool == tool)).any(|rule| {
-        matches!(&rule.trigger, Trigger::Calls(tools) if tools.iter().any(|t| *t != tool && (drafted(t) || view.executed(*t))))
-    })
+    let tied = view.policy.subject(tool).map_or(&[] as &[ToolIx], |s| &s.tied);
+    tied.iter().any(|t| *t != tool && (drafted(t) || view.executed(*t)))
 }
 
 /// Whether something before the latest message may explain the call: the tool was spoken of by either
@@ -98,14 +97,7 @@ fn is_earlier(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
     if before.into_iter().any(|said| names(view.policy, said, tool)) {
         return Ok(true);
     }
-    for sentence in stored::sentences(view)? {
-        let words = std::sync::Arc::new(Words::new(sentence));
-        view.spend(words.len())?;
-        if names(view.policy, &view.policy.lexicon.read(words), tool) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    stored::names(view, tool)
 }
 
 /// Why a call reaches another item than the one that was named.

@@ -26,7 +26,7 @@ impl Session {
             self.spoken_under = None; // the question died with this answer
             return;
         }
-        let agree = self.may_agree(heard);
+        let agree = self.is_unchanged();
         self.history.let_words_agree(agree);
         self.history.heard(&heard.text);
         self.history.end_step();

@@ -123,7 +123,8 @@ impl<'a> Run<'a> {
     fn hear(&mut self, heard: &Heard) -> Result<Option<Vec<ToolCall>>, End> {
         let session = &mut *self.session;
         session.history.revoke_grants();
-        let agree = session.may_agree(heard);
+        let answer = super::answer::answer(&session.policy, &session.config, heard, session.pending.as_ref());
+        let agree = answer != Answer::NotTheDriver && session.is_unchanged();
         session.history.let_words_agree(agree);
         session.history.heard(&heard.text);
         session.history.end_step();
@@ -134,7 +135,6 @@ impl<'a> Run<'a> {
             (self.events)(Event::Asks { asks });
             return Ok(None);
         };
-        let answer = super::answer::answer(&session.policy, &session.config, heard, Some(&pending));
         if answer != Answer::Other {
             (self.events)(Event::Answered { yes: answer == Answer::Yes });
         }

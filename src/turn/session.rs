@@ -173,7 +173,6 @@ impl Session {
         Binding { session: self.id.clone(), policy: self.policy.hash, epoch: self.epoch }
     }
 
-    /// Brings the history up to the car: what other hands changed must be read again.
     /// Takes in what was said to the driver, with what it was said under.
     pub(super) fn told(&mut self, text: &str) {
         self.history.said(text);
@@ -183,14 +182,12 @@ impl Session {
         self.conversation.push(super::run::message(Role::Assistant, text));
     }
 
-    /// Whether words of the driver may answer what was last said: nothing changed since, and it is the
-    /// driver who speaks.
-    pub(super) fn may_agree(&self, heard: &Heard) -> bool {
-        let answer = super::answer::answer(&self.policy, &self.config, heard, self.pending.as_ref());
-        answer != super::answer::Answer::NotTheDriver
-            && self.spoken_under == Some((self.policy.hash, self.vehicle.epoch()))
+    /// Whether neither the policy nor the car changed since the driver was last spoken to.
+    pub(super) fn is_unchanged(&self) -> bool {
+        self.spoken_under == Some((self.policy.hash, self.vehicle.epoch()))
     }
 
+    /// Brings the history up to the car: what other hands changed must be read again.
     pub(super) fn refresh(&mut self) {
         self.history.set_clock(self.clock.since_boot());
         let epoch = self.vehicle.epoch();
