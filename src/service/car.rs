@@ -44,6 +44,10 @@ impl Vehicle for Seat {
         self.car.vehicle.call(call, deadline)
     }
 
+    fn serves(&self, tool: &str) -> bool {
+        self.car.vehicle.serves(tool)
+    }
+
     fn epoch(&self) -> u64 {
         let others = self.car.writes.load(Ordering::Acquire).wrapping_sub(self.own.load(Ordering::Acquire));
         self.car.vehicle.epoch().wrapping_add(others)

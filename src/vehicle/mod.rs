@@ -4,6 +4,7 @@
 //! embedded car of the demo and of tests; it judges what was done to it by [`Invariant`]s of its own.
 
 mod invariants;
+mod routes;
 mod sim;
 #[cfg(test)]
 pub(crate) mod testcar;
@@ -19,6 +20,7 @@ use crate::model::ToolCall;
 use crate::state::Outcome;
 
 pub use invariants::{Bound, Invariant, Violation};
+pub use routes::Routes;
 pub use sim::{Delivered, Fault, FaultMode, Scenario, ScenarioError, Sim, SimHandle};
 
 /// What became of one call, as far as the vehicle can tell (design §7).
@@ -49,6 +51,11 @@ pub type Pending<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 pub trait Vehicle: Send + Sync {
     /// Carries out a write or answers a read. The caller bounds the time.
     fn call<'a>(&'a self, call: &'a ToolCall, deadline: Duration) -> Pending<'a>;
+
+    /// Whether this car, as it is at this moment, has somebody who carries out calls of a tool.
+    fn serves(&self, _tool: &str) -> bool {
+        true
+    }
 
     /// Counts everything that may make a verdict stale: it changes whenever a value changes that no
     /// call of ours changed, on suspend and on resume.
