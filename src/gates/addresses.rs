@@ -7,8 +7,9 @@
 use serde_json::Value as Json;
 
 use super::{Exhausted, View};
-use crate::obligations::{Owners, digits, is_mail, is_phone, phones, same};
+use crate::obligations::phones;
 use crate::policy::Reading;
+use crate::state::{Owners, digits, is_mail, is_phone, same};
 use crate::tools::{Param, ParamType};
 
 /// An address of a draft that is not what it should be: the call, the argument and why.
@@ -52,7 +53,7 @@ pub(super) fn misdirected(view: &View<'_>) -> Result<Vec<Stray>, Exhausted> {
         let mut meant: Vec<&str> = Vec::new();
         for said in view.heard()? {
             view.spend(said.words().len())?;
-            meant.extend(owners.meant(like, &said.words().spaced()));
+            meant.extend(owners.meant(like, said.words().spaced()));
         }
         if own || meant.is_empty() || values.iter().any(|v| meant.iter().any(|m| same(m, v))) {
             continue;

@@ -1,6 +1,6 @@
 //! A yes that came too early.
 
-use super::confirmation::{owed, state};
+use super::confirmation::owed;
 use super::{Exhausted, Findings, View, gate};
 use crate::obligations::Consent;
 
@@ -23,7 +23,8 @@ gate! {
 
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for debt in &view.owed.consents {
-        if state(view, debt)? == Consent::Stale {
+        view.spend(1)?;
+        if debt.answer == Consent::Stale {
             findings.push(owed(view, NAME, debt, "that was not known yet when the driver said yes"));
         }
     }
@@ -35,7 +36,7 @@ mod tests {
     use super::super::testing::{Talk, calls, check_owed, kitchen};
     use super::*;
     use crate::model::Finding;
-    use crate::obligations::{ConsentDebt, Owed};
+    use crate::obligations::{ConsentDebt, Owed, consent_after};
     use crate::state::{CallRef, History};
     use serde_json::json;
 
@@ -44,7 +45,9 @@ mod tests {
         let history = history(Talk::new(&policy).driver("wash up"));
         let draft = calls(&[("start_dishwasher", json!({"program": "ECO"}))]);
         let because = "door_dishwasher_position = 30 > 0".to_owned();
-        let debt = ConsentDebt { rule: None, call: 0, question: "Wash?".into(), because, since: Some(CallRef(0)) };
+        let since = Some(CallRef(0));
+        let answer = consent_after(&policy, &history, &draft.calls[0], [], since);
+        let debt = ConsentDebt { rule: None, call: 0, question: "Wash?".into(), because, since, answer };
         check_owed(
             &GATE,
             &policy,

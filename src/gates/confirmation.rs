@@ -2,7 +2,7 @@
 
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier};
-use crate::obligations::{Consent, ConsentDebt, consent, spends};
+use crate::obligations::{Consent, ConsentDebt};
 
 gate! {
     /// What needs the driver's consent is asked for, and the answer is a plain yes.
@@ -25,28 +25,15 @@ gate! {
 
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for debt in &view.owed.consents {
-        let answered = state(view, debt)?;
-        if matches!(answered, Consent::Unasked | Consent::Refused) {
-            let why = match answered {
-                Consent::Refused => "the driver's answer was no plain yes",
-                _ => "the driver has not been asked",
-            };
-            findings.push(owed(view, NAME, debt, why));
-        }
+        view.spend(1)?;
+        let why = match debt.answer {
+            Consent::Refused => "the driver's answer was no plain yes",
+            Consent::Unasked => "the driver has not been asked",
+            _ => continue,
+        };
+        findings.push(owed(view, NAME, debt, why));
     }
     Ok(())
-}
-
-/// What the driver's last words are to the call of a debt.
-pub(super) fn state(view: &View<'_>, debt: &ConsentDebt) -> Result<Consent, Exhausted> {
-    let spoken = view.history.spoken().last().map_or(0, |u| u.words.len());
-    view.spend(1 + spoken)?;
-    let Some(call) = view.draft.calls.get(debt.call) else { return Ok(Consent::Unasked) };
-    let state = consent(view.policy, view.history, call, debt.since);
-    let tool = view.policy.inventory.position(call.tool.as_str());
-    let earlier = view.draft.calls.iter().take(debt.call).filter(|c| c.tool == call.tool);
-    let spent = tool.is_some_and(|t| earlier.into_iter().any(|c| spends(view.policy, t, c, call)));
-    Ok(if spent && state == Consent::Given { Consent::Spent } else { state })
 }
 
 /// The finding of a debt: the harness asks its question.
@@ -63,7 +50,7 @@ pub(super) fn owed(view: &View<'_>, gate: &'static str, debt: &ConsentDebt, why:
 mod tests {
     use super::super::testing::{Talk, calls, check_owed, kitchen};
     use super::*;
-    use crate::obligations::Owed;
+    use crate::obligations::{Owed, consent_after};
     use serde_json::json;
 
     fn found(question: &str, answer: &str) -> Vec<Finding> {
@@ -71,7 +58,9 @@ mod tests {
         let history = Talk::new(&policy).driver("wash up").assistant(question).driver(answer).history();
         let draft = calls(&[("start_dishwasher", json!({"program": "ECO"}))]);
         let question = "Start the dishwasher on eco?".to_owned();
-        let debt = ConsentDebt { rule: None, call: 0, question, because: "it needs consent".into(), since: None };
+        let answer = consent_after(&policy, &history, &draft.calls[0], [], None);
+        let because = "it needs consent".into();
+        let debt = ConsentDebt { rule: None, call: 0, question, because, since: None, answer };
         check_owed(
             &GATE,
             &policy,

@@ -1,6 +1,6 @@
 //! A yes to something else.
 
-use super::confirmation::{owed, state};
+use super::confirmation::owed;
 use super::{Exhausted, Findings, View, gate};
 use crate::obligations::Consent;
 
@@ -24,7 +24,8 @@ gate! {
 
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for debt in &view.owed.consents {
-        let why = match state(view, debt)? {
+        view.spend(1)?;
+        let why = match &debt.answer {
             Consent::Other(argument) => format!("the driver's yes was not to this `{argument}`"),
             Consent::Spent => "the driver's yes was used up by the same call before".to_owned(),
             _ => continue,
@@ -39,7 +40,7 @@ mod tests {
     use super::super::testing::{Talk, calls, check_owed, kitchen};
     use super::*;
     use crate::model::Finding;
-    use crate::obligations::{ConsentDebt, Owed};
+    use crate::obligations::{ConsentDebt, Owed, consent_after};
     use crate::state::History;
     use serde_json::{Value as Json, json};
 
@@ -58,6 +59,7 @@ mod tests {
             question: "Send?".into(),
             because: "it leaves the house".into(),
             since: None,
+            answer: consent_after(&policy, &history, &draft.calls[0], [], None),
         };
         check_owed(
             &GATE,
@@ -84,6 +86,7 @@ mod tests {
             question: "Send?".into(),
             because: "it leaves the house".into(),
             since: None,
+            answer: consent_after(&policy, &history, &draft.calls[0], [], None),
         };
         let owed = Owed { amended: draft.clone(), consents: vec![debt], ..Owed::default() };
         let found = check_owed(&GATE, &policy, &history, &draft, owed);

@@ -85,7 +85,7 @@ fn decorated(view: &View<'_>, call: &ToolCall) -> Result<Option<String>, Exhaust
         if view.history.identifiers().get(name).is_some() {
             continue; // a result shows just that name
         }
-        let name_words = Words::new(name).spaced();
+        let name_words = Words::new(name).into_spaced();
         for past in view.this_turn() {
             view.spend(1)?;
             let (Some(Json::String(failed)), Outcome::Failed(_)) =
@@ -93,7 +93,7 @@ fn decorated(view: &View<'_>, call: &ToolCall) -> Result<Option<String>, Exhaust
             else {
                 continue;
             };
-            let failed_words = Words::new(failed).spaced();
+            let failed_words = Words::new(failed).into_spaced();
             if failed_words.trim() != "" && name_words != failed_words && name_words.contains(&failed_words) {
                 return Ok(Some(format!(
                     "`{failed}` was not found, and `{name}` is the same name with words that nobody said; tell the driver and ask"

@@ -3,8 +3,9 @@
 use serde_json::Value as Json;
 
 use super::{Exhausted, Findings, View, gate};
+use crate::model::word_number;
 use crate::model::{Finding, Tier, ToolCall};
-use crate::policy::{PhraseRole, Reading, number};
+use crate::policy::{PhraseRole, Reading};
 use crate::tools::{Tool, ToolIx};
 
 gate! {
@@ -125,7 +126,7 @@ const SHORT: usize = 6;
 /// A later moment in words, or a time of day.
 fn names_later(reading: &Reading<'_>) -> bool {
     let words = reading.words();
-    let after_number = |at: usize| at.checked_sub(1).is_some_and(|before| number(words.text(before)).is_some());
+    let after_number = |at: usize| at.checked_sub(1).is_some_and(|before| word_number(words.text(before)).is_some());
     reading.has(PhraseRole::Future)
         || reading.role(PhraseRole::Clock).any(|h| after_number(h.start))
         || words.iter().any(|(_, word)| is_clock_time(word))

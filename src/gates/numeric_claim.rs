@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
-
 use super::exhaustive::narrowed;
 use super::{Exhausted, Findings, View, gate};
-use crate::model::{Finding, Tier, Words};
-use crate::policy::number;
-use crate::state::{Outcome, PastCall};
+use crate::model::{Finding, Tier, word_number};
+use crate::state::Numbers;
 
 gate! {
     /// A precise number in a reply comes from somewhere.
@@ -61,26 +58,37 @@ const KEPT: usize = 48;
 
 /// The first number that nothing known yields.
 fn unknown<'r>(view: &View<'_>, mut open: Vec<(&'r str, Stated)>) -> Result<Option<&'r str>, Exhausted> {
-    let mut known = Known::default();
-    let mut see = |fresh: Known, open: &mut Vec<(&'r str, Stated)>| {
-        open.retain(|(_, stated)| !fresh.0.values().flatten().any(|n| FACTORS.iter().any(|f| stated.is(n * f))));
-        fresh.0.into_iter().for_each(|(field, mut numbers)| known.0.entry(field).or_default().append(&mut numbers));
-    };
-    for past in view.history.calls().iter().rev().take(KEPT) {
-        see(Known::of_call(view, past)?, &mut open);
+    let history = view.history;
+    let calls = history.calls().iter().rev().take(KEPT).map(|past| &past.contents.numbers);
+    let mut known: Vec<&Numbers> = Vec::new();
+    for numbers in calls {
+        view.spend(1 + numbers.len())?;
+        open.retain(|(_, stated)| !stated.is_in(numbers));
         if open.is_empty() {
             return Ok(None);
         }
+        known.push(numbers);
     }
-    for utterance in view.history.driver().iter().rev().take(KEPT) {
-        see(Known::of_text(view, &utterance.text)?, &mut open);
+    let mut said = Numbers::default();
+    for utterance in history.driver().iter().rev().take(KEPT) {
+        view.spend(1 + utterance.words.len())?;
+        said.read(&utterance.words);
     }
-    see(Known::of_text(view, view.history.system())?, &mut open);
-    if view.history.calls().len() > KEPT || view.history.driver().len() > KEPT {
+    for numbers in [&said, history.system_numbers()] {
+        view.spend(1 + numbers.len())?;
+        open.retain(|(_, stated)| !stated.is_in(numbers));
+        known.push(numbers);
+    }
+    if open.is_empty() || history.calls().len() > KEPT || history.driver().len() > KEPT {
         return Ok(None);
     }
+    let mut fields: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (field, numbers) in known.into_iter().flat_map(Numbers::fields) {
+        view.spend(numbers.len())?;
+        fields.entry(field).or_default().extend(numbers);
+    }
     for (word, stated) in open {
-        if !known.adds_up_to(view, &stated)? {
+        if !stated.is_a_sum(view, &fields)? {
             return Ok(Some(word));
         }
     }
@@ -95,7 +103,7 @@ struct Stated {
 
 impl Stated {
     fn read(word: &str) -> Option<Self> {
-        let value = number(word).filter(|v| v.fract() != 0.0)?;
+        let value = word_number(word).filter(|v| v.fract() != 0.0)?;
         let digits = word.rsplit(['.', ',']).next().map_or(0, str::len);
         let step = 10_f64.powi(-i32::try_from(digits).ok()?);
         // Speech rounds to halves.
@@ -106,73 +114,22 @@ impl Stated {
     fn is(&self, other: f64) -> bool {
         (self.value - other).abs() <= self.tolerance
     }
-}
 
-/// Numbers by the field they stand in.
-#[derive(Default)]
-struct Known(BTreeMap<String, Vec<f64>>);
-
-impl Known {
-    fn of_call(view: &View<'_>, past: &PastCall) -> Result<Self, Exhausted> {
-        let mut known = Self::default();
-        match &past.outcome {
-            Outcome::Done(payload) => known.walk(view, "", payload)?,
-            Outcome::Failed(why) | Outcome::Unknown(why) => known.text(view, "", why)?,
-            Outcome::Pending => {}
-        }
-        past.call.arguments.iter().try_for_each(|(name, value)| known.walk(view, name, value))?;
-        Ok(known)
+    /// Whether it is one of these numbers, in some unit.
+    fn is_in(&self, numbers: &Numbers) -> bool {
+        numbers.fields().flat_map(|(_, all)| all).any(|n| FACTORS.iter().any(|f| self.is(n * f)))
     }
 
-    fn of_text(view: &View<'_>, text: &str) -> Result<Self, Exhausted> {
-        let mut known = Self::default();
-        known.text(view, "", text)?;
-        Ok(known)
-    }
-
-    /// Whether a number is the sum or the difference of two of one field.
-    fn adds_up_to(&self, view: &View<'_>, stated: &Stated) -> Result<bool, Exhausted> {
-        for numbers in self.0.values() {
+    /// Whether it is the sum or the difference of two numbers of one field.
+    fn is_a_sum(&self, view: &View<'_>, fields: &BTreeMap<&str, Vec<f64>>) -> Result<bool, Exhausted> {
+        for numbers in fields.values() {
             let some = numbers.get(..numbers.len().min(MOST)).unwrap_or_default();
             view.spend(some.len() * some.len())?;
-            if some.iter().any(|a| some.iter().any(|b| stated.is(a + b) || stated.is(a - b))) {
+            if some.iter().any(|a| some.iter().any(|b| self.is(a + b) || self.is(a - b))) {
                 return Ok(true);
             }
         }
         Ok(false)
-    }
-
-    fn walk(&mut self, view: &View<'_>, field: &str, json: &Json) -> Result<(), Exhausted> {
-        view.spend(1)?;
-        match json {
-            Json::Number(n) => n.as_f64().into_iter().for_each(|n| self.add(field, n)),
-            Json::String(text) => self.text(view, field, text)?,
-            Json::Array(items) => items.iter().try_for_each(|item| self.walk(view, field, item))?,
-            Json::Object(map) => map.iter().try_for_each(|(name, value)| {
-                self.text(view, name, name)?;
-                self.walk(view, name, value)
-            })?,
-            Json::Bool(_) | Json::Null => {}
-        }
-        Ok(())
-    }
-
-    fn text(&mut self, view: &View<'_>, field: &str, text: &str) -> Result<(), Exhausted> {
-        // Results are long and numbers in them few: only pieces with a digit are split into words.
-        for piece in text.split_ascii_whitespace().filter(|p| p.bytes().any(|b| b.is_ascii_digit())) {
-            let words = Words::new(piece);
-            view.spend(words.len())?;
-            for (_, word) in words.iter() {
-                // A number may stand inside a word of its own making, such as `0.5h` or `x2.5`.
-                let digits = word.trim_start_matches(|c: char| !c.is_ascii_digit());
-                number(digits).into_iter().for_each(|n| self.add(field, n));
-            }
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, field: &str, number: f64) {
-        self.0.entry(field.to_owned()).or_default().push(number);
     }
 }
 

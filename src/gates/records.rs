@@ -126,7 +126,7 @@ fn names(ids: &Identifiers, record: &Json) -> Vec<String> {
 }
 
 fn says(spaced: &str, name: &str) -> bool {
-    let name = Words::new(name).spaced();
+    let name = Words::new(name).into_spaced();
     !name.trim().is_empty() && spaced.contains(&name)
 }
 

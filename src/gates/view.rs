@@ -95,7 +95,8 @@ impl<'a> View<'a> {
         self.reply
             .get_or_init(|| {
                 let text = self.draft.reply.as_ref().filter(|_| self.draft.calls.is_empty())?;
-                Some(self.policy.lexicon.read(Arc::new(Words::new(text))))
+                let split = || Arc::new(Words::new(text));
+                Some(self.policy.lexicon.read(self.owed.reply.clone().unwrap_or_else(split)))
             })
             .as_ref()
     }

@@ -24,4 +24,4 @@ pub use message::{Conversation, Message, MessageError, RequestedCall, Role};
 pub use readback::ReadBack;
 pub use value::{Resolution, Value, is_unknown_word};
 pub use verdict::{Decision, ReportedCall, ReportedFinding, VerdictReport};
-pub use words::{Found, Word, Words};
+pub use words::{Found, Word, Words, word_number};

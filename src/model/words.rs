@@ -25,7 +25,9 @@ pub struct Word {
 /// that `can't` reads `can t` however it is typed. `%` and `°` are words of their own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Words {
-    lower: String,
+    /// The words in lower case, each with a space before and after: what one text is searched for in
+    /// another, so it is laid out once.
+    spaced: String,
     words: Vec<Word>,
     questions: Vec<bool>,
     found: Notes,
@@ -63,12 +65,21 @@ impl Words {
         while !text.is_char_boundary(at) {
             at -= 1;
         }
-        let mut splitter = Splitter::default();
-        let mut chars = text.get(..at).unwrap_or_default().chars().peekable();
-        while let Some(c) = chars.next() {
-            splitter.take(c, chars.peek().copied());
+        let mut splitter = Splitter::new(at);
+        let mut rest = text.get(..at).unwrap_or_default();
+        loop {
+            // Most of a text are runs of plain letters, taken at one go.
+            let run = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+            let (letters, after) = rest.split_at_checked(run).unwrap_or((rest, ""));
+            if let Some(first) = letters.chars().next() {
+                splitter.begin(first);
+                splitter.letters(letters);
+            }
+            let mut chars = after.chars();
+            let Some(c) = chars.next() else { return splitter.finish() };
+            rest = chars.as_str();
+            splitter.take(c, rest.chars().next());
         }
-        splitter.finish()
     }
 
     /// How many words there are.
@@ -122,22 +133,20 @@ impl Words {
 
     /// All words, each with a space before and after: for the search of one text in another,
     /// whatever their punctuation, line breaks and markup.
-    pub fn spaced(&self) -> String {
-        let mut out = String::with_capacity(self.lower.len() + self.words.len() + 1);
-        out.push(' ');
-        for (_, word) in self.iter() {
-            out.push_str(word);
-            out.push(' ');
-        }
-        out
+    pub fn spaced(&self) -> &str {
+        &self.spaced
+    }
+
+    /// The same, where the words themselves are not needed any more.
+    pub fn into_spaced(self) -> String {
+        self.spaced
     }
 
     fn slice(&self, word: &Word) -> &str {
-        self.lower.get(word.start as usize..word.end as usize).unwrap_or_default()
+        self.spaced.get(word.start as usize..word.end as usize).unwrap_or_default()
     }
 }
 
-#[derive(Default)]
 struct Splitter {
     out: Words,
     /// Where the current word began, if one is open.
@@ -154,23 +163,51 @@ struct Splitter {
 }
 
 impl Splitter {
+    fn new(bytes: usize) -> Self {
+        let mut spaced = String::with_capacity(bytes + bytes / 8 + 2);
+        spaced.push(' ');
+        Self {
+            out: Words { spaced, ..Words::default() },
+            open: None,
+            last: None,
+            clause: 0,
+            sentence: 0,
+            clause_used: false,
+            sentence_used: false,
+            quoted: false,
+            quote_ended: false,
+        }
+    }
+
+    /// Makes room for a letter or mark of a word: the open one goes on, or one is opened.
+    fn begin(&mut self, c: char) {
+        if c.is_alphabetic() && self.is_number() {
+            self.close(); // the unit of a number is a word of its own
+        }
+        if self.open.is_some() {
+            return;
+        }
+        // A quotation is part of its sentence (`send "I am late." to Jo?`), unless a new one
+        // plainly begins after it.
+        if !self.quoted && std::mem::take(&mut self.quote_ended) && c.is_uppercase() {
+            self.end_sentence(false);
+        }
+        self.open = Some(self.end());
+    }
+
+    /// Takes plain letters into the open word.
+    fn letters(&mut self, run: &str) {
+        self.out.spaced.extend(run.chars().map(|c| c.to_ascii_lowercase()));
+        self.last = run.chars().next_back();
+    }
+
     fn take(&mut self, c: char, next: Option<char>) {
         if is_letter(c) || self.joins(c, next) {
-            if c.is_alphabetic() && self.is_number() {
-                self.close(); // the unit of a number is a word of its own
-            }
-            if self.open.is_none() {
-                // A quotation is part of its sentence (`send "I am late." to Jo?`), unless a new one
-                // plainly begins after it.
-                if !self.quoted && std::mem::take(&mut self.quote_ended) && c.is_uppercase() {
-                    self.end_sentence(false);
-                }
-                self.open = Some(self.end());
-            }
+            self.begin(c);
             if c.is_ascii() {
-                self.out.lower.push(c.to_ascii_lowercase());
+                self.out.spaced.push(c.to_ascii_lowercase());
             } else {
-                self.out.lower.extend(c.to_lowercase());
+                self.out.spaced.extend(c.to_lowercase());
             }
             self.last = Some(c);
             return;
@@ -180,7 +217,7 @@ impl Splitter {
         match c {
             '%' | '°' => {
                 self.open = Some(self.end());
-                self.out.lower.push(c);
+                self.out.spaced.push(c);
                 self.close();
             }
             '"' => self.quoted = !self.quoted,
@@ -214,17 +251,18 @@ impl Splitter {
 
     /// Whether the open word is all digits so far.
     fn is_number(&self) -> bool {
-        let open = self.open.and_then(|start| self.out.lower.get(start as usize..));
+        let open = self.open.and_then(|start| self.out.spaced.get(start as usize..));
         open.is_some_and(|word| word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ':')))
     }
 
     fn end(&self) -> u32 {
-        u32::try_from(self.out.lower.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.out.spaced.len()).unwrap_or(u32::MAX)
     }
 
     fn close(&mut self) {
         let Some(start) = self.open.take() else { return };
         let end = self.end();
+        self.out.spaced.push(' ');
         self.out.words.push(Word { start, end, clause: self.clause, sentence: self.sentence, quoted: self.quoted });
         self.clause_used = true;
         self.sentence_used = true;
@@ -255,6 +293,19 @@ impl Splitter {
 
 fn is_letter(c: char) -> bool {
     c == '_' || c.is_ascii_alphanumeric() || (!c.is_ascii() && c.is_alphanumeric())
+}
+
+/// The number that a word of digits writes: `22.5`, `22,5` and `1,168` as people mean them.
+pub fn word_number(word: &str) -> Option<f64> {
+    if !word.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    match word.rsplit_once(',') {
+        None => word.parse().ok(),
+        Some((whole, tail)) if tail.len() == 3 && !whole.contains('.') => word.replace(',', "").parse().ok(),
+        Some((whole, tail)) if !whole.contains([',', '.']) => format!("{whole}.{tail}").parse().ok(),
+        Some(_) => word.replace('.', "").replace(',', ".").parse().ok(),
+    }
 }
 
 #[cfg(test)]

@@ -10,12 +10,11 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::naming::Said;
-use super::owners::{is_mail, is_phone, same};
 use super::preferences::stored_preferences;
 use super::proposal::proposal;
 use crate::model::ToolCall;
 use crate::policy::{Policy, Reading};
-use crate::state::{CallRef, History, Utterance};
+use crate::state::{CallRef, History, Utterance, is_mail, is_phone, same};
 use crate::tools::{Param, ParamType, Tool, ToolIx};
 
 /// What the driver's last words are to a call.
@@ -88,9 +87,25 @@ pub fn consent(policy: &Policy, history: &History, call: &ToolCall, since: Optio
     Consent::Given
 }
 
+/// What the driver's last words are to a call after `earlier` ones of the same draft, any of which may use
+/// the yes up.
+pub(crate) fn consent_after<'c>(
+    policy: &Policy,
+    history: &History,
+    call: &ToolCall,
+    earlier: impl IntoIterator<Item = &'c ToolCall>,
+    since: Option<CallRef>,
+) -> Consent {
+    let answer = consent(policy, history, call, since);
+    let tool = policy.inventory.position(call.tool.as_str());
+    let mut earlier = earlier.into_iter().filter(|c| c.tool == call.tool);
+    let spent = answer == Consent::Given && tool.is_some_and(|t| earlier.any(|c| spends(policy, t, c, call)));
+    if spent { Consent::Spent } else { answer }
+}
+
 /// Whether a call uses up the yes to another: it is the same, or does the same to the same target. A
 /// target is the item of the car, or the addresses a call goes to; a tool without either has one target.
-pub fn spends(policy: &Policy, tool: ToolIx, made: &ToolCall, call: &ToolCall) -> bool {
+fn spends(policy: &Policy, tool: ToolIx, made: &ToolCall, call: &ToolCall) -> bool {
     if made.key() == call.key() {
         return true;
     }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::model::{Draft, ToolCall};
+use super::consent::Consent;
+use crate::model::{Draft, ToolCall, Words};
 use crate::policy::RuleIx;
 use crate::state::{CallRef, CellIx, World};
 
@@ -61,6 +62,8 @@ pub struct ConsentDebt {
     pub because: String,
     /// The latest call whose result made it necessary: a yes must follow that.
     pub since: Option<CallRef>,
+    /// What the driver's last words are to the call, judged once for all gates.
+    pub answer: Consent,
 }
 
 /// Something that must not happen and that no call repairs.
@@ -140,6 +143,8 @@ pub struct Unread {
 pub struct Owed {
     /// The draft with every remedy in its place; equal to the draft when nothing was inserted.
     pub amended: Draft,
+    /// The words of the draft where it is a reply, split once for all gates.
+    pub reply: Option<Arc<Words>>,
     /// Whether calls were inserted, removed or replaced.
     pub changed: bool,
     /// The car after the amended draft.

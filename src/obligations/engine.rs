@@ -23,7 +23,8 @@ pub fn owed(policy: &Policy, history: &History, draft: &Draft, advice: Advice) -
         shrink(policy, history, &mut plan, &found);
     }
     let settled = settle(policy, history, plan);
-    let mut owed = Owed { excess: found, ..Owed::default() };
+    let reply = settled.plan.counts.reply.clone();
+    let mut owed = Owed { excess: found, reply, ..Owed::default() };
     judge(policy, history, &settled, &mut owed);
     owed.conflicts.extend(settled.conflicts);
     owed.reads.extend(settled.reads);

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::model::{Resolution, ToolCall};
+use crate::model::{Resolution, ToolCall, Words};
 use crate::policy::{DraftFeature, Frame, LegFeature, Policy, ReplyFeature, Rule, Slot, SlotIx, Val, When};
 use crate::state::{AttrIx, AttrType, CallRef, CellIx, History, LegFacts, Told, World, select};
 
@@ -20,6 +21,8 @@ pub(super) struct Counts {
     pub(super) writes: i64,
     pub(super) groups: Vec<i64>,
     pub(super) question: bool,
+    /// The words of the reply, where the draft is nothing else.
+    pub(super) reply: Option<Arc<Words>>,
     /// What rules read of the legs that the reply describes.
     pub(super) described: LegFacts,
     /// How the reply stands to each list that searches returned.

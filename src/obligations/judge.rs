@@ -1,6 +1,6 @@
 //! Everything but companions: reads, consents, prohibitions, hints, on the settled plan.
 
-use super::consent::{granted, spends};
+use super::consent::{Consent, consent_after};
 use super::debts::{Breach, Conflict, ConsentDebt, Hint, Owed, ReadDebt, Unread};
 use super::demand::{Because, each_rule, triggers};
 use super::evidence::{evidence, since};
@@ -51,9 +51,10 @@ pub(super) fn judge(policy: &Policy, history: &History, s: &Settlement, owed: &m
             }
         });
     }
-    marked(policy, history, s, &mut asking);
+    marked(policy, s, &mut asking);
     for (ask, question) in asking {
-        if covered(policy, history, s, ask.call, ask.since) {
+        let answer = answer(policy, history, s, ask.call, ask.since);
+        if answer == Consent::Given {
             continue;
         }
         let rule = policy.rules().get(usize::from(ask.rule.0)).filter(|_| ask.text.is_some());
@@ -63,6 +64,7 @@ pub(super) fn judge(policy: &Policy, history: &History, s: &Settlement, owed: &m
             question,
             because: if ask.unknown { format!("{} is not known", ask.because) } else { ask.because },
             since: ask.since,
+            answer,
         });
     }
 }
@@ -191,19 +193,17 @@ fn undecided<'a>(
     holds(policy, s, owed, asking, because, ix, rule, frame, true);
 }
 
-/// Whether a yes covers a call of the plan: it was given for it, and no earlier call of the plan uses it up.
-fn covered(policy: &Policy, history: &History, s: &Settlement, at: usize, since: Option<CallRef>) -> bool {
-    let Some(planned) = s.plan.calls.get(at) else { return false };
-    let earlier = s.plan.calls.iter().take(at).filter(|p| p.tool == planned.tool);
-    let spent = planned.tool.is_some_and(|t| earlier.into_iter().any(|p| spends(policy, t, &p.call, &planned.call)));
-    !spent && granted(policy, history, &planned.call, since)
+/// What the driver's last words are to a call of the plan.
+fn answer(policy: &Policy, history: &History, s: &Settlement, at: usize, since: Option<CallRef>) -> Consent {
+    let Some(planned) = s.plan.calls.get(at) else { return Consent::Unasked };
+    consent_after(policy, history, &planned.call, s.plan.calls.iter().take(at).map(|p| &p.call), since)
 }
 
 /// Tools that are marked as needing consent and of which no rule has asked yet.
-fn marked<'a>(policy: &Policy, history: &History, s: &Settlement, asking: &mut Vec<(Asking<'a>, String)>) {
+fn marked<'a>(policy: &Policy, s: &Settlement, asking: &mut Vec<(Asking<'a>, String)>) {
     for (at, planned) in s.plan.calls.iter().enumerate() {
         let marked = planned.tool.and_then(|t| policy.inventory.at(t)).is_some_and(|t| t.needs_consent);
-        if marked && !asking.iter().any(|(a, _)| a.call == at) && !covered(policy, history, s, at, None) {
+        if marked && !asking.iter().any(|(a, _)| a.call == at) {
             let because = format!("{} needs the driver's explicit yes", planned.call.tool);
             let words = policy.call_words("en", &planned.call);
             let question = policy.say("en", "shall-i", &[("what", &words)]);

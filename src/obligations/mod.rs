@@ -20,7 +20,6 @@ mod missing;
 mod naming;
 mod narrow;
 mod numbers;
-mod owners;
 mod plan;
 mod preferences;
 mod proposal;
@@ -32,12 +31,13 @@ mod said_tests;
 mod settle;
 
 pub use answer::{Proposal, is_plain_yes};
-pub use consent::{Consent, consent, granted, spends};
+#[cfg(test)]
+pub(crate) use consent::consent_after;
+pub use consent::{Consent, consent, granted};
 pub use debts::{Breach, Conflict, ConsentDebt, Debt, Disclosure, Excess, Hint, Owed, ReadDebt, Settled, Unread};
 pub use engine::{owed, visit};
 pub use failure::on_failure;
 pub use naming::Said;
 pub use narrow::narrowed;
 pub use numbers::phones;
-pub use owners::{Owners, digits, is_mail, is_phone, same};
 pub use preferences::stored_preferences;

@@ -5,10 +5,9 @@ use std::cell::OnceCell;
 use serde_json::Value as Json;
 
 use super::numbers::{self, Number};
-use super::owners::{Owners, is_mail, is_phone, same};
 use crate::model::Words;
 use crate::policy::{Hit, Meaning, PhraseRole, Policy, Reading};
-use crate::state::{History, ItemArgument, ItemRef};
+use crate::state::{History, ItemArgument, ItemRef, Owners, is_mail, is_phone, same};
 use crate::tools::{Param, ParamType, ToolIx};
 
 /// An utterance, or the sentences of it that are about a call.
@@ -19,14 +18,13 @@ pub struct Said<'a, 'p> {
     focus: Option<Vec<u16>>,
     /// The utterance as it was written, with its quotation marks.
     written: Option<&'a str>,
-    spaced: OnceCell<String>,
     segments: OnceCell<Vec<(usize, usize)>>,
 }
 
 impl<'a, 'p> Said<'a, 'p> {
     /// The whole utterance.
     pub fn new(reading: &'a Reading<'p>) -> Self {
-        Self { reading, focus: None, written: None, spaced: OnceCell::new(), segments: OnceCell::new() }
+        Self { reading, focus: None, written: None, segments: OnceCell::new() }
     }
 
     /// Only these sentences of it.
@@ -80,7 +78,7 @@ impl<'a, 'p> Said<'a, 'p> {
 
     /// All words, each with a space before and after.
     fn spaced(&self) -> &str {
-        self.spaced.get_or_init(|| self.reading.words().spaced())
+        self.reading.words().spaced()
     }
 
     /// Whether a text stands in it as a whole: a quotation, or from the beginning of a clause to the end
@@ -88,14 +86,14 @@ impl<'a, 'p> Said<'a, 'p> {
     fn holds_text(&self, param: &Param, text: &str) -> bool {
         let wanted = Words::new(text);
         let spaced = wanted.spaced();
-        if spaced.trim().is_empty() || !self.spaced().contains(&spaced) {
+        if spaced.trim().is_empty() || !self.spaced().contains(spaced) {
             return false;
         }
         let quotations = self.written.map(quotations).unwrap_or_default();
-        if quotations.contains(&spaced) {
+        if quotations.iter().any(|q| q == spaced) {
             return true;
         }
-        if quotations.iter().any(|q| q.contains(&spaced)) {
+        if quotations.iter().any(|q| q.contains(spaced)) {
             return false;
         }
         let words = self.reading.words();
@@ -161,7 +159,7 @@ impl<'a, 'p> Said<'a, 'p> {
 
     /// Whether an argument is spelled out as the schema has it, name and value.
     fn spells(&self, param: &Param, value: &Json) -> bool {
-        self.spaced().contains(&Words::new(&format!("{} {value}", param.name)).spaced())
+        self.spaced().contains(Words::new(&format!("{} {value}", param.name)).spaced())
     }
 
     /// On or off where it is said beyond doubt: by a phrase of its own (`turn off`), or by the one word
@@ -272,9 +270,9 @@ impl<'a, 'p> Said<'a, 'p> {
     /// Stretches of words from one comma, `and` or `or` to the next.
     fn split(&self) -> Vec<(usize, usize)> {
         let words = self.reading.words();
-        let joins = |at: usize| {
-            self.hits().any(|h| (h.is(PhraseRole::And) || h.is(PhraseRole::Or)) && h.start <= at && at < h.end)
-        };
+        let joining = self.hits().filter(|h| h.is(PhraseRole::And) || h.is(PhraseRole::Or));
+        let joining: Vec<_> = joining.map(|h| h.start..h.end).collect();
+        let joins = |at: usize| joining.iter().any(|range| range.contains(&at));
         let mut found: Vec<(usize, usize)> = Vec::new();
         for (at, (word, _)) in words.iter().enumerate() {
             let same_clause = at > 0 && words.get(at - 1).is_some_and(|w| w.clause == word.clause);
@@ -290,7 +288,7 @@ impl<'a, 'p> Said<'a, 'p> {
     /// a whole.
     fn names_text(&self, history: &History, param: &Param, text: &str) -> bool {
         let shown = history.identifiers().get(text).is_some();
-        if shown && self.spaced().contains(&Words::new(text).spaced()) {
+        if shown && self.spaced().contains(Words::new(text).spaced()) {
             return true;
         }
         self.holds_text(param, text)
@@ -317,7 +315,7 @@ impl<'a, 'p> Said<'a, 'p> {
             }
         }
         let spaced = self.spaced();
-        if values.iter().all(|v| spaced.contains(&Words::new(v).spaced())) {
+        if values.iter().all(|v| spaced.contains(Words::new(v).spaced())) {
             return true;
         }
         let owners = Owners::seen(history);
@@ -358,7 +356,7 @@ fn quotations(text: &str) -> Vec<String> {
         };
         match open {
             Some((_, start)) if closes => {
-                found.push(Words::new(text.get(start..at).unwrap_or_default()).spaced());
+                found.push(Words::new(text.get(start..at).unwrap_or_default()).spaced().to_owned());
                 open = None;
             }
             None if opens => open = Some((c, at + c.len_utf8())),

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::frame::Counts;
-use crate::model::{CallId, Draft, ToolCall};
+use crate::model::{CallId, Draft, ToolCall, Words};
 use crate::policy::{Policy, RuleIx};
 use crate::state::{CellIx, History, LegFacts, Origin, World};
 use crate::tools::ToolIx;
@@ -60,8 +60,7 @@ pub(super) struct Plan {
 }
 
 /// What rules read of the legs that the reply describes.
-fn described(policy: &Policy, history: &History, draft: &Draft) -> LegFacts {
-    let reply = draft.reply.as_deref().filter(|_| draft.calls.is_empty());
+fn described(policy: &Policy, history: &History, reply: Option<&Words>) -> LegFacts {
     let tour = policy.model.tour.as_ref().filter(|tour| !tour.told.is_empty());
     let Some((reply, tour)) = reply.zip(tour) else { return LegFacts::default() };
     let turn = history.turn();
@@ -82,11 +81,12 @@ impl Plan {
             .map(|(at, call)| Planned::new(policy, history, call.clone(), From::Student(at)))
             .collect();
         let question = draft.reply.as_deref().is_some_and(|text| text.trim_end().ends_with('?'));
-        let described = described(policy, history, draft);
-        let reply = draft.reply.as_deref().filter(|_| draft.calls.is_empty());
-        let listings = reply.iter().flat_map(|_| &policy.model.listings);
-        let listed = listings.map(|listing| listing.told(history, reply.unwrap_or_default())).collect();
-        let counts = Counts { question, described, listed, ..Counts::default() };
+        let text = draft.reply.as_deref().filter(|_| draft.calls.is_empty());
+        let reply = text.map(|text| Arc::new(Words::new(text)));
+        let described = described(policy, history, reply.as_deref());
+        let listings = reply.iter().flat_map(|reply| policy.model.listings.iter().map(|l| l.told(history, reply)));
+        let listed = listings.collect();
+        let counts = Counts { question, reply, described, listed, ..Counts::default() };
         let mut plan = Self { calls, worlds: Vec::new(), counts };
         plan.project(policy, history);
         plan

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::model::ToolCall;
+use crate::model::{ToolCall, Words};
 use crate::policy::testing::{Talk, kitchen};
 use crate::state::{History, LegFacts, Listing};
 
@@ -31,7 +31,7 @@ fn talk(said: &str, set: bool) -> History {
 
 fn described(said: &str, reply: &str) -> LegFacts {
     let policy = kitchen();
-    LegFacts::of_reply(policy.model.tour.as_ref().unwrap(), &[], &talk(said, false), reply)
+    LegFacts::of_reply(policy.model.tour.as_ref().unwrap(), &[], &talk(said, false), &Words::new(reply))
 }
 
 fn set(said: &str, leg: &str) -> LegFacts {
@@ -71,7 +71,12 @@ fn a_leg_that_was_set_in_this_turn_is_reported_not_offered() {
     let tool = policy.inventory.position("start_tour").unwrap();
     let made = history.calls().last().unwrap();
     let edits = [(&policy.model.tool(tool).unwrap().tour, &made.call.arguments)];
-    let facts = LegFacts::of_reply(policy.model.tour.as_ref().unwrap(), &edits, &history, "South Aisle, Back Door.");
+    let facts = LegFacts::of_reply(
+        policy.model.tour.as_ref().unwrap(),
+        &edits,
+        &history,
+        &Words::new("South Aisle, Back Door."),
+    );
     assert_eq!(facts.open, 0);
 }
 
@@ -94,7 +99,10 @@ fn names_left_out_count_only_beside_names_told() {
     let found = json!({"recipes": [{"name": "Poppy Rolls"}, {"name": "Rye"}, {"name": "unknown"}]});
     let history = Talk::new(&policy).driver("what can I bake").done("search_recipes", json!({"dish": "cakes"}), found);
     let history = history.history();
-    let told = |reply: &str| (listing.told(&history, reply).told, listing.told(&history, reply).untold);
+    let told = |reply: &str| {
+        let told = listing.told(&history, &Words::new(reply));
+        (told.told, told.untold)
+    };
     assert_eq!(told("Poppy rolls would do."), (1, 1));
     assert_eq!(told("Poppy rolls or rye?"), (2, 0));
     assert_eq!(told("What do you like?"), (0, 0));

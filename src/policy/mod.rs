@@ -32,7 +32,7 @@ pub use phrases::{PhraseError, PhraseRole, Phrases};
 pub use program::{
     Compare, DraftFeature, LegFeature, Op, Program, ProgramError, ReplyFeature, Slot, SlotIx, Tables, When,
 };
-pub use reading::{Hit, Reading, number};
+pub use reading::{Hit, Reading};
 pub use rule::{Rule, RuleIx, RuleKind, Trigger};
 pub use set::{Advice, Policy, PolicyParts};
 pub use shown::Vocabulary;

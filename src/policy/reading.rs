@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::PhraseRole;
 use super::lexicon::{Lexicon, Meaning, NEUTRAL, Phrase};
-use crate::model::{Found, Words};
+use crate::model::{Found, Words, word_number};
 use crate::tools::ToolIx;
 
 /// A phrase found in a text.
@@ -183,7 +183,7 @@ impl<'p> Reading<'p> {
 
     /// Every number in the text with the position of its word: digits and number words.
     pub fn numbers(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let digits = self.words.iter().enumerate().filter_map(|(at, (_, w))| Some((at, number(w)?)));
+        let digits = self.words.iter().enumerate().filter_map(|(at, (_, w))| Some((at, word_number(w)?)));
         digits.chain(self.hits.iter().filter_map(|h| Some((h.start, h.number()? as f64))))
     }
 }
@@ -231,16 +231,3 @@ fn is_outdone(hits: &[Hit<'_>], at: usize, hit: &Hit<'_>) -> bool {
 
 /// No phrase without a gap is longer, in words.
 const LONGEST: usize = 10;
-
-/// The number that a word of digits writes: `22.5`, `22,5` and `1,168` as people mean them.
-pub fn number(word: &str) -> Option<f64> {
-    if !word.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
-    match word.rsplit_once(',') {
-        None => word.parse().ok(),
-        Some((whole, tail)) if tail.len() == 3 && !whole.contains('.') => word.replace(',', "").parse().ok(),
-        Some((whole, tail)) if !whole.contains([',', '.']) => format!("{whole}.{tail}").parse().ok(),
-        Some(_) => word.replace('.', "").replace(',', ".").parse().ok(),
-    }
-}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::{EffectModel, Identifiers, Now, ObservationField, Side, World};
+use super::{Contents, EffectModel, Identifiers, Now, Numbers, ObservationField, Side, World};
 use crate::model::{CallId, CallKey, ToolCall, Value, Words, canonical};
 use crate::tools::{Inventory, Removed, ToolIx};
 
@@ -44,6 +44,8 @@ pub struct PastCall {
     pub outcome: Outcome,
     /// When the result arrived, as time since boot; recorded conversations have no clock.
     pub at: Option<Duration>,
+    /// What it and its result hold.
+    pub contents: Contents,
 }
 
 impl PastCall {
@@ -83,6 +85,7 @@ pub struct History {
     pub(super) driver: Vec<Utterance>,
     pub(super) spoken: Vec<Utterance>,
     pub(super) system: Arc<str>,
+    pub(super) system_numbers: Numbers,
     pub(super) identifiers: Identifiers,
     pub(super) world: Arc<World>,
     pub(super) now: Now,
@@ -104,6 +107,7 @@ impl History {
             driver: Vec::new(),
             spoken: Vec::new(),
             system: Arc::from(""),
+            system_numbers: Numbers::default(),
             identifiers: Identifiers::default(),
             world: Arc::new(World::new(model)),
             now: Now::default(),
@@ -135,6 +139,11 @@ impl History {
     /// Sets place and time, where the service knows them itself.
     pub fn set_now(&mut self, now: Now) {
         self.now = now;
+    }
+
+    /// The numbers of the system message.
+    pub fn system_numbers(&self) -> &Numbers {
+        &self.system_numbers
     }
 
     /// Sets the side the driver sits on.

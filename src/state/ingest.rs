@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::observe::Reading;
-use super::{CallRef, EffectModel, History, Origin, Outcome, PastCall, Utterance};
+use super::{CallRef, Contents, EffectModel, History, Numbers, Origin, Outcome, PastCall, Utterance};
 use crate::model::{CallId, Conversation, Draft, DraftError, Limits, Message, Role, ToolCall, Value, Words};
 use crate::tools::{Inventory, Kind};
 
@@ -123,6 +123,7 @@ impl History {
     /// Takes in the system message: policy text, place and time.
     pub fn set_system(&mut self, model: &EffectModel, text: &str) {
         self.system = text.into();
+        self.system_numbers = Numbers::of_text(text);
         self.now.read(&model.now, text);
         self.identifiers.read_text(text);
         let assigned: Vec<Json> =
@@ -159,6 +160,7 @@ impl History {
         if let Some(tool) = tool {
             self.latest.entry(tool).or_default().push(reference);
         }
+        let contents = Contents::of(&Outcome::Pending, &call.arguments);
         self.calls.push(PastCall {
             call,
             key,
@@ -167,6 +169,7 @@ impl History {
             turn: self.turn(),
             outcome: Outcome::Pending,
             at: None,
+            contents,
         });
         reference
     }
@@ -184,6 +187,7 @@ impl History {
     ) {
         let Some(past) = self.calls.get_mut(call.0 as usize) else { return };
         past.outcome = outcome.clone();
+        past.contents = Contents::of(&outcome, &past.call.arguments);
         past.at = at;
         let Some(tool) = past.tool else { return };
         let writes = inventory.at(tool).is_some_and(|t| t.kind == Kind::Write);

@@ -69,7 +69,7 @@ impl LegFacts {
 
     /// The features of the legs that a reply describes: those that results of this turn offer and no call of
     /// this turn sets.
-    pub fn of_reply(tour: &Tour, edits: &[(&TourEdit, &Arguments)], history: &History, reply: &str) -> Self {
+    pub fn of_reply(tour: &Tour, edits: &[(&TourEdit, &Arguments)], history: &History, reply: &Words) -> Self {
         let turn = history.turn();
         let offers = history.calls().iter().rev().take(RESULTS).take_while(|past| past.turn == turn);
         let mut groups: Vec<Vec<OfferedLeg<'_>>> = Vec::new();
@@ -145,16 +145,15 @@ fn holds(said: &Json, word: &str) -> bool {
 }
 
 /// A reply, ready to be looked through.
-struct Said {
-    spaced: String,
+struct Said<'a> {
+    spaced: &'a str,
     /// Numbers of at least three digits, with half of their last digit's step: shorter ones are counts,
     /// minutes and levels too.
     numbers: Vec<(f64, f64)>,
 }
 
-impl Said {
-    fn new(reply: &str) -> Self {
-        let words = Words::new(reply);
+impl<'a> Said<'a> {
+    fn new(words: &'a Words) -> Self {
         let number = |word: &str| {
             let value: f64 = word.replace(',', ".").parse().ok()?;
             let digits = word.chars().filter(char::is_ascii_digit).count();
@@ -170,7 +169,7 @@ impl Said {
     fn describes(&self, tour: &Tour, leg: &OfferedLeg<'_>, choice: &[OfferedLeg<'_>]) -> bool {
         tour.told.iter().any(|field| match leg.said.get(field) {
             Some(Json::String(text)) if !is_unknown_word(text) => {
-                text.split(',').all(|part| self.spaced.contains(&Words::new(part).spaced()))
+                text.split(',').all(|part| self.spaced.contains(Words::new(part).spaced()))
             }
             Some(Json::Number(number)) => self.numbers.iter().any(|(value, step)| {
                 let near = |n: Option<f64>| n.is_some_and(|n| (n - value).abs() <= *step);
@@ -240,5 +239,5 @@ fn marks(said: &Json) -> Vec<Mark> {
 }
 
 fn spoken(text: &str) -> Mark {
-    Mark { text: Words::new(text).spaced(), on: true }
+    Mark { text: Words::new(text).into_spaced(), on: true }
 }

@@ -33,7 +33,7 @@ const MOST: usize = 64;
 
 impl Listing {
     /// How a reply stands to what was found since the driver last spoke.
-    pub fn told(&self, history: &History, reply: &str) -> Told {
+    pub fn told(&self, history: &History, reply: &Words) -> Told {
         let turn = history.turn();
         let past = history.calls().iter().rev().take_while(|past| past.turn == turn);
         let results = past.filter(|p| p.tool.is_some_and(|t| self.reads.contains(&t))).filter_map(|p| p.payload());
@@ -41,8 +41,7 @@ impl Listing {
         if names.is_empty() {
             return Told::default();
         }
-        let spaced = Words::new(reply).spaced();
-        let told = names.iter().filter(|name| spaced.contains(&Words::new(name).spaced())).count();
+        let told = names.iter().filter(|name| reply.spaced().contains(Words::new(name).spaced())).count();
         let untold = if told == 0 { 0 } else { names.len() - told };
         let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         Told { told: count(told), untold: count(untold) }

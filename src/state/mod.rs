@@ -6,6 +6,7 @@
 
 mod apply;
 mod clock;
+mod contents;
 mod effects;
 mod history;
 mod identifiers;
@@ -14,11 +15,13 @@ mod legs;
 mod listing;
 mod now;
 mod observe;
+mod owners;
 mod tour;
 mod world;
 
 pub use apply::Written;
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use contents::{Contents, Numbers};
 pub use effects::{
     Also, AttrIx, AttrType, Attribute, Condition, EffectModel, Entity, EntityIx, GroupIx, ItemArgument, ItemRef,
     Literal, NowPaths, Observation, ObservationField, ResultShape, Roles, Set, SetFrom, Side, ToolEffect,
@@ -30,5 +33,6 @@ pub use legs::{LegFact, LegFacts, LegFn, is_picked};
 pub use listing::{Listing, Told};
 pub use now::{Now, NowField};
 pub use observe::select;
+pub use owners::{Owners, digits, is_mail, is_phone, same};
 pub use tour::{Leg, OfferedLeg, Stop, Tour, TourEdit};
 pub use world::{Cell, CellIx, Origin, World};

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::History;
 use crate::model::Words;
-use crate::state::History;
 
 /// Results that are looked back at for owners.
 const RESULTS: usize = 64;
@@ -12,70 +12,39 @@ const DEPTH: usize = 8;
 
 /// Somebody or something that a result showed with a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Owner {
+pub(super) struct Owner {
     /// What it is called, part by part, lower-case.
     names: Vec<String>,
     /// Identifiers, addresses and numbers shown with that name, as written.
     values: Vec<String>,
 }
 
-/// All owners that results have shown.
+/// All owners that results have shown; several objects of one name count as one.
 #[derive(Debug, Clone, Default)]
-pub struct Owners(Vec<Owner>);
+pub struct Owners<'h>(Vec<Known<'h>>);
 
-impl Owners {
-    /// The owners that the latest results have shown; several objects of one name count as one.
-    pub fn seen(history: &History) -> Self {
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Known<'h> {
+    names: &'h [String],
+    values: Vec<&'h str>,
+}
+
+impl<'h> Owners<'h> {
+    /// The owners that the latest results have shown.
+    pub fn seen(history: &'h History) -> Self {
+        Self::of(history.calls().iter().rev().take(RESULTS).flat_map(|past| &past.contents.owners))
+    }
+
+    fn of(shown: impl Iterator<Item = &'h Owner>) -> Self {
         let mut owners = Self::default();
-        for past in history.calls().iter().rev().take(RESULTS) {
-            if let Some(payload) = past.payload() {
-                owners.visit(payload, 0);
+        for owner in shown {
+            let values = owner.values.iter().map(String::as_str);
+            match owners.0.iter_mut().find(|o| o.names == owner.names) {
+                Some(known) => known.values.extend(values),
+                None => owners.0.push(Known { names: &owner.names, values: values.collect() }),
             }
         }
         owners
-    }
-
-    fn visit(&mut self, json: &Json, depth: usize) {
-        if depth > DEPTH {
-            return;
-        }
-        match json {
-            Json::Object(map) => {
-                self.take(map);
-                for (key, inner) in map {
-                    if let Json::Object(named) = inner {
-                        self.take_keyed(key, named);
-                    }
-                    self.visit(inner, depth + 1);
-                }
-            }
-            Json::Array(items) => items.iter().for_each(|item| self.visit(item, depth + 1)),
-            _ => {}
-        }
-    }
-
-    fn take(&mut self, map: &Map<String, Json>) {
-        let names = names(map);
-        let values: Vec<String> =
-            map.values().filter_map(Json::as_str).filter(|t| is_address(t)).map(str::to_owned).collect();
-        self.add(names, values);
-    }
-
-    /// An object under its identifier: `{"con_7": {"name": …}}`.
-    fn take_keyed(&mut self, key: &str, map: &Map<String, Json>) {
-        if is_address(key) {
-            self.add(names(map), vec![key.to_owned()]);
-        }
-    }
-
-    fn add(&mut self, names: Vec<String>, values: Vec<String>) {
-        if names.is_empty() || values.is_empty() {
-            return;
-        }
-        match self.0.iter_mut().find(|o| o.names == names) {
-            Some(owner) => owner.values.extend(values),
-            None => self.0.push(Owner { names, values }),
-        }
     }
 
     /// Whether a value belongs to somebody here.
@@ -91,13 +60,13 @@ impl Owners {
     }
 
     /// The values of one kind (that of `like`) of everybody whom a text names.
-    pub fn meant(&self, like: &str, said: &str) -> Vec<&str> {
+    pub fn meant(&self, like: &str, said: &str) -> Vec<&'h str> {
         let named = self.are_named(said);
-        named.into_iter().filter_map(|o| o.values.iter().find(|v| kind(v) == kind(like))).map(String::as_str).collect()
+        named.into_iter().filter_map(|o| o.values.iter().copied().find(|v| kind(v) == kind(like))).collect()
     }
 
-    fn are_named(&self, said: &str) -> Vec<&Owner> {
-        let full: Vec<&Owner> = self.0.iter().filter(|o| o.names.iter().all(|n| says(said, n))).collect();
+    fn are_named(&self, said: &str) -> Vec<&Known<'h>> {
+        let full: Vec<&Known<'h>> = self.0.iter().filter(|o| o.names.iter().all(|n| says(said, n))).collect();
         let mut named = full.clone();
         for owner in self.0.iter().filter(|o| !full.contains(o)) {
             let mut parts = owner.names.iter().filter(|n| says(said, n)).peekable();
@@ -111,6 +80,46 @@ impl Owners {
 }
 
 impl Owner {
+    /// Adds everybody whom the payload of a result shows.
+    pub(super) fn gather(payload: &Json, found: &mut Vec<Self>) {
+        visit(payload, 0, found);
+    }
+}
+
+fn visit(json: &Json, depth: usize, found: &mut Vec<Owner>) {
+    if depth > DEPTH {
+        return;
+    }
+    match json {
+        Json::Object(map) => {
+            let own = map.values().filter_map(Json::as_str).filter(|t| is_address(t)).map(str::to_owned);
+            add(map, own.collect(), found);
+            for (key, inner) in map {
+                // An object under its identifier: `{"con_7": {"name": …}}`.
+                if let Json::Object(named) = inner
+                    && is_address(key)
+                {
+                    add(named, vec![key.to_owned()], found);
+                }
+                visit(inner, depth + 1, found);
+            }
+        }
+        Json::Array(items) => items.iter().for_each(|item| visit(item, depth + 1, found)),
+        _ => {}
+    }
+}
+
+fn add(map: &Map<String, Json>, values: Vec<String>, found: &mut Vec<Owner>) {
+    if values.is_empty() {
+        return;
+    }
+    let names = names(map);
+    if !names.is_empty() {
+        found.push(Owner { names, values });
+    }
+}
+
+impl Known<'_> {
     fn has(&self, value: &str) -> bool {
         self.values.iter().any(|v| same(v, value))
     }
@@ -197,46 +206,51 @@ fn says(spaced: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::testing::{Talk, kitchen};
     use serde_json::json;
 
-    fn owners(json: Json) -> Owners {
-        let policy = kitchen();
-        Owners::seen(&Talk::new(&policy).done("get_habits", json!({}), json).history())
+    fn shown(json: &Json) -> Vec<Owner> {
+        let mut found = Vec::new();
+        Owner::gather(json, &mut found);
+        found
     }
 
-    fn lees() -> Owners {
-        owners(json!({"guests": [
+    fn lees() -> Vec<Owner> {
+        shown(&json!({"guests": [
             {"id": "gue_1", "first_name": "Ann", "last_name": "Lee", "phone": "+49 111 111", "mail": "ann@x.org"},
             {"id": "gue_2", "first_name": "Bob", "last_name": "Lee", "phone": "+49 222 222", "mail": "bob@x.org"}]}))
     }
 
+    fn named(owners: &[Owner], value: &str, said: &str) -> bool {
+        Owners::of(owners.iter()).named(value, said)
+    }
+
     #[test]
     fn a_full_name_names_its_owner_alone() {
-        assert!(lees().named("ann@x.org", " mail ann lee "));
-        assert!(!lees().named("bob@x.org", " mail ann lee "));
-        assert!(
-            lees().named("ann@x.org", " mail ann lee and bob lee ") && lees().named("bob@x.org", " ann lee bob lee ")
-        );
+        let lees = lees();
+        assert!(named(&lees, "ann@x.org", " mail ann lee ") && !named(&lees, "bob@x.org", " mail ann lee "));
+        let both = " mail ann lee and bob lee ";
+        assert!(named(&lees, "ann@x.org", both) && named(&lees, "bob@x.org", both));
     }
 
     #[test]
     fn a_part_of_a_name_counts_where_nobody_else_bears_it() {
-        assert!(lees().named("+49 111111", " call ann "), "spaces in a number do not count");
-        assert!(!lees().named("ann@x.org", " mail lee ") && !lees().named("bob@x.org", " mail lee "));
+        let lees = lees();
+        assert!(named(&lees, "+49 111111", " call ann "), "spaces in a number do not count");
+        assert!(!named(&lees, "ann@x.org", " mail lee ") && !named(&lees, "bob@x.org", " mail lee "));
     }
 
     #[test]
     fn two_addresses_under_one_name_are_ambiguous() {
-        let twins = owners(
-            json!([{"id": "g_1", "name": "Ann Lee", "mail": "ann@x.org"}, {"id": "g_2", "name": "Ann Lee", "mail": "lee@x.org"}]),
-        );
-        assert!(!twins.named("ann@x.org", " ann lee ") && !twins.named("lee@x.org", " ann lee "));
+        let twins = shown(&json!([
+            {"id": "g_1", "name": "Ann Lee", "mail": "ann@x.org"}, {"id": "g_2", "name": "Ann Lee", "mail": "lee@x.org"}
+        ]));
+        assert!(!named(&twins, "ann@x.org", " ann lee ") && !named(&twins, "lee@x.org", " ann lee "));
     }
 
     #[test]
     fn an_object_under_its_identifier_is_an_owner_too() {
-        let keyed = owners(json!({"con_7": {"name": {"first": "Grace"}, "email": "grace@x.org"}}));
-        assert!(keyed.named("con_7", " ask grace ") && keyed.knows("grace@x.org") && !keyed.knows("con_8"));
+        let keyed = shown(&json!({"con_7": {"name": {"first": "Grace"}, "email": "grace@x.org"}}));
+        let owners = Owners::of(keyed.iter());
+        assert!(named(&keyed, "con_7", " ask grace ") && owners.knows("grace@x.org") && !owners.knows("con_8"));
     }
 }
