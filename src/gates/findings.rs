@@ -41,10 +41,11 @@ impl Findings {
         self.list.truncate(len);
     }
 
-    /// All findings, the overflow among them.
-    pub fn into_vec(mut self) -> Vec<Finding> {
+    /// Takes out all findings, the overflow among them. By reference: the list is large, and moving it costs
+    /// more than most gates.
+    pub fn take(&mut self) -> Vec<Finding> {
         let mut all: Vec<Finding> = self.list.drain(..).collect();
-        if let Some(gate) = self.overflowed {
+        if let Some(gate) = self.overflowed.take() {
             let because = format!("more than {CAPACITY} findings stand against this draft; it is refused as a whole");
             all.insert(0, Finding::new(gate, Tier::Hard, because));
         }

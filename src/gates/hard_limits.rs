@@ -77,7 +77,7 @@ mod tests {
         let limits = HardLimits::parse(LIMITS).unwrap();
         let mut findings = Findings::default();
         (GATE.check)(&View::new(&policy, &history, &draft, &owed).with_limits(&limits), &mut findings).unwrap();
-        findings.into_vec()
+        findings.take()
     }
 
     #[test]

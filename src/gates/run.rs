@@ -97,7 +97,7 @@ mod tests {
         let owed = Owed { amended: draft.clone(), ..Owed::default() };
         let mut findings = Findings::default();
         let health = run_these(gates, &View::new(&policy, &history, draft, &owed), &mut findings);
-        (findings.into_vec().into_iter().map(|f| format!("{}: {}", f.gate, f.because)).collect(), health)
+        (findings.take().into_iter().map(|f| format!("{}: {}", f.gate, f.because)).collect(), health)
     }
 
     fn write() -> Draft {

@@ -18,7 +18,7 @@ pub(super) fn check(gate: &Gate, policy: &Policy, history: &History, draft: &Dra
 pub(super) fn check_owed(gate: &Gate, policy: &Policy, history: &History, draft: &Draft, owed: Owed) -> Vec<Finding> {
     let mut findings = Findings::default();
     (gate.check)(&View::new(policy, history, draft, &owed), &mut findings).unwrap();
-    findings.into_vec()
+    findings.take()
 }
 
 /// A tour of tables 1, 2 and 3, the robot at the first; paths between them and to table 4 are known.

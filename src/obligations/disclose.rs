@@ -1,35 +1,50 @@
 //! What the next reply must say: a disclosure is owed from execution until one reply says it.
 
+use std::cell::OnceCell;
+
 use super::debts::{Disclosure, Owed, ReadDebt};
 use super::evidence::evidence;
 use super::frame::{Counts, RuleFrame};
 use super::missing::missing;
 use super::render;
 use crate::policy::{Policy, Rule, RuleIx, RuleKind, Trigger, Truth, evaluate};
-use crate::state::{CellIx, History, PastCall};
+use crate::state::{CallRef, CellIx, History, LegFacts, PastCall};
 
 /// Adds the disclosures that a drafted reply still lacks.
 pub(super) fn disclose(policy: &Policy, history: &History, reply: &str, counts: &Counts, owed: &mut Owed) {
     let reply = reply.to_lowercase();
-    for (rule, ix) in policy.rules().iter().zip((0_u16..).map(RuleIx)) {
-        if rule.kind != RuleKind::Disclosure || rule.shadow || rule.advise.is_some() {
-            continue;
-        }
+    let due: Vec<_> = due(policy, history).collect();
+    // Several rules read the legs of one call: they are looked up once.
+    let legs: Vec<(CallRef, OnceCell<LegFacts>)> =
+        due.iter().filter_map(|(.., past)| Some((past.as_ref()?.0, OnceCell::new()))).collect();
+    for (ix, rule, past) in due {
         let told = || rule.said.iter().any(|words| says(&reply, words));
-        match &rule.trigger {
-            Trigger::Reply => look(policy, history, counts, ix, rule, None, &told, owed),
-            Trigger::Calls(tools) => {
-                let latest = tools
-                    .iter()
-                    .filter_map(|t| history.calls_of(*t).rev().find(|(_, p)| p.succeeded()))
-                    .max_by_key(|(r, _)| *r);
-                if let Some((at, past)) = latest.filter(|(_, p)| is_due(policy, history, p)) {
-                    let told = || told() || said_since(history, rule, at.0);
-                    look(policy, history, counts, ix, rule, Some(past), &told, owed);
-                }
+        match past {
+            None => look(policy, history, counts, ix, rule, None, None, &told, owed),
+            Some((at, past)) => {
+                let told = || told() || said_since(history, rule, at.0);
+                let kept = legs.iter().find(|(call, _)| *call == at).map(|(_, legs)| legs);
+                look(policy, history, counts, ix, rule, Some(past), kept, &told, owed);
             }
         }
     }
+}
+
+/// A rule with the call that makes its sentence necessary; none: the reply itself.
+type Due<'p, 'h> = (RuleIx, &'p Rule, Option<(CallRef, &'h PastCall)>);
+
+/// The rules whose sentence may be due.
+fn due<'p, 'h>(policy: &'p Policy, history: &'h History) -> impl Iterator<Item = Due<'p, 'h>> {
+    let rules = policy.rules().iter().zip((0_u16..).map(RuleIx));
+    let disclosures = rules.filter(|(r, _)| r.kind == RuleKind::Disclosure && !r.shadow && r.advise.is_none());
+    disclosures.filter_map(move |(rule, ix)| match &rule.trigger {
+        Trigger::Reply => Some((ix, rule, None)),
+        Trigger::Calls(tools) => {
+            let latest = tools.iter().filter_map(|t| history.calls_of(*t).rev().find(|(_, p)| p.succeeded()));
+            let latest = latest.max_by_key(|(r, _)| *r).filter(|(_, p)| is_due(policy, history, p))?;
+            Some((ix, rule, Some(latest)))
+        }
+    })
 }
 
 /// Whether what a call makes necessary to say still is: a change stays one until the driver knows of it,
@@ -73,6 +88,7 @@ fn look(
     ix: RuleIx,
     rule: &Rule,
     past: Option<&PastCall>,
+    kept: Option<&OnceCell<LegFacts>>,
     told: &dyn Fn() -> bool,
     owed: &mut Owed,
 ) {
@@ -88,6 +104,7 @@ fn look(
     if evaluate(&rule.guard, &policy.tables, &frame) == Truth::False {
         return;
     }
+    frame.kept = kept;
     frame.look_up(rule);
     let count = policy.model.entity(rule.entity).map_or(0, |e| u16::try_from(e.items.len()).unwrap_or(u16::MAX));
     let mut truths: Vec<(u16, Truth)> = Vec::new();

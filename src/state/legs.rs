@@ -197,17 +197,11 @@ const SAID: usize = 6;
 /// Whether the driver's latest words pick a leg among its alternatives: by a text that only some of
 /// them carry (`fastest`, a road's name), or by what a switch says that differs (`toll`).
 pub fn is_picked(history: &History, own: &Json, others: &[&Json]) -> bool {
-    let own = marks(own);
-    let others: Vec<Vec<Mark>> = others.iter().map(|o| marks(o)).collect();
-    let telling: Vec<&Mark> = own
-        .iter()
-        .chain(others.iter().flatten())
-        .filter(|mark| !own.contains(mark) || others.iter().any(|o| !o.contains(mark)))
-        .collect();
-    history.driver().iter().rev().take(SAID).any(|said| {
-        let spaced = said.words.spaced();
-        telling.iter().any(|mark| spaced.contains(&mark.text))
-    })
+    let heard = Heard::new(history);
+    let own = heard.marks(own);
+    let others: Vec<Vec<Mark>> = others.iter().map(|other| heard.marks(other)).collect();
+    let all = || own.iter().chain(others.iter().flatten());
+    all().any(|mark| !own.contains(mark) || others.iter().any(|other| !other.contains(mark)))
 }
 
 /// What tells a leg from others, in words.
@@ -219,25 +213,60 @@ struct Mark {
     on: bool,
 }
 
-/// Texts of a leg, each part of a list by itself, and the names of its switches.
-fn marks(said: &Json) -> Vec<Mark> {
-    let mut found = Vec::new();
-    let Json::Object(members) = said else { return found };
-    for (name, value) in members {
-        match value {
-            Json::String(text) => found.extend(text.split(',').map(spoken)),
-            Json::Array(items) => found.extend(items.iter().filter_map(Json::as_str).map(spoken)),
-            Json::Bool(on) => {
-                let last = name.rsplit('_').next().unwrap_or(name).to_lowercase();
-                found.push(Mark { text: format!(" {last}"), on: *on });
-            }
-            _ => {}
-        }
-    }
-    found.retain(|mark| mark.text.len() > 3);
-    found
+/// The driver's latest words.
+struct Heard<'h> {
+    words: Vec<&'h Words>,
+    /// For each letter that begins a word of theirs, the letters that follow it.
+    beginnings: [u32; 26],
 }
 
-fn spoken(text: &str) -> Mark {
-    Mark { text: Words::new(text).into_spaced(), on: true }
+/// The place of a letter in the alphabet.
+fn letter(byte: Option<&u8>) -> Option<usize> {
+    byte.filter(|b| b.is_ascii_alphabetic()).map(|b| usize::from(b.to_ascii_lowercase() - b'a'))
+}
+
+impl<'h> Heard<'h> {
+    fn new(history: &'h History) -> Self {
+        let words: Vec<_> = history.driver().iter().rev().take(SAID).map(|said| said.words.as_ref()).collect();
+        let mut beginnings = [0; 26];
+        for (_, word) in words.iter().flat_map(|words| words.iter()) {
+            let bytes = word.as_bytes();
+            if let Some(seen) = letter(bytes.first()).and_then(|first| beginnings.get_mut(first)) {
+                *seen |= letter(bytes.get(1)).map_or(0, |second| 1 << second);
+            }
+        }
+        Self { words, beginnings }
+    }
+
+    /// What the driver named of a leg: texts, each part of a list by itself, and names of switches.
+    fn marks(&self, said: &Json) -> Vec<Mark> {
+        let mut found = Vec::new();
+        let Json::Object(members) = said else { return found };
+        for (name, value) in members {
+            match value {
+                Json::String(text) => found.extend(text.split(',').filter_map(|text| self.mark(text))),
+                Json::Array(items) => {
+                    found.extend(items.iter().filter_map(Json::as_str).filter_map(|text| self.mark(text)));
+                }
+                Json::Bool(on) => {
+                    let last = name.rsplit('_').next().unwrap_or(name).to_lowercase();
+                    found.push(Mark { text: format!(" {last}"), on: *on });
+                }
+                _ => {}
+            }
+        }
+        found.retain(|mark| mark.text.len() > 3 && self.words.iter().any(|words| words.spaced().contains(&mark.text)));
+        found
+    }
+
+    /// A text as words, unless the driver said no word that begins as it does: most are not said, and
+    /// splitting them is most of the work.
+    fn mark(&self, text: &str) -> Option<Mark> {
+        let bytes = text.trim_start().as_bytes();
+        let said = match (letter(bytes.first()), letter(bytes.get(1))) {
+            (Some(first), Some(second)) => self.beginnings.get(first).is_some_and(|seen| seen & (1 << second) != 0),
+            _ => true,
+        };
+        said.then(|| Mark { text: Words::new(text).into_spaced(), on: true })
+    }
 }

@@ -106,7 +106,7 @@ impl Step<'_> {
         let mut found = Findings::default();
         let view = View::new(self.policy, self.history, draft, &owed).with_limits(self.limits);
         let health = run(&view, &mut found);
-        let mut findings = found.into_vec();
+        let mut findings = found.take();
         let mut took = start.elapsed();
         if let Some((judge, conversation)) = self.critic {
             confirm(judge, conversation, &owed.amended, &mut findings);
