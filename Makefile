@@ -4,7 +4,7 @@ SCORE := ../shared/score
 CARBENCH := ../shared/carbench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint bench score policies critic
+.PHONY: help demo build test lint bench score policies critic yocto-check
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ else
 	target/debug/obligato critic policies/car-bench --policy $(CARBENCH)/policy.md --tools $(CARBENCH)/tools.json \
 	    --results $(CARBENCH)/trajectories_*.jsonl.gz
 endif
+
+yocto-check: ## Checks of the Yocto layer that need no build farm
+	yocto/check
 
 score: ## Score verify and replay on the shared recordings, where they are present
 ifeq ($(wildcard $(SCORE)),)
