@@ -43,7 +43,7 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
                 findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
                 break;
             }
-            if past.call.is_same(call) {
+            if same.len() < LIMIT && past.call.is_same(call) {
                 same.push((reference, past));
             }
         }
