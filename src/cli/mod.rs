@@ -155,6 +155,14 @@ pub enum CliError {
         /// What is wrong.
         source: crate::model::DraftError,
     },
+    /// A tool inventory cannot be used.
+    #[error("{path}: {source}")]
+    Tools {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        source: crate::tools::ImportError,
+    },
     /// A limits file cannot be used.
     #[error("{path}: {source}")]
     Limits {

@@ -32,6 +32,9 @@ pub(super) struct Args {
     /// Recorded conversations, one JSON object a line, `.gz` or plain
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Tools of the recorded car, where it had fewer than the policy was compiled with
+    #[arg(long, value_name = "T.json", conflicts_with = "features")]
+    tools: Option<PathBuf>,
     /// Leave companions to the student instead of inserting them
     #[arg(long, value_enum, default_value_t = Apply::Remedies)]
     apply: Apply,
@@ -63,6 +66,12 @@ impl Recorded {
         self.reward.map(|reward| reward >= 1.0)
     }
 
+    /// Takes more from this conversation's car.
+    fn lack(&mut self, parts: &[String]) {
+        let all = self.removed().iter().chain(parts).cloned().collect();
+        self.removed_part = Some(Parts::Many(all));
+    }
+
     /// What this conversation's car lacks.
     fn removed(&self) -> &[String] {
         match &self.removed_part {
@@ -92,7 +101,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         return foreign::run(args, features);
     }
     let policy = load::policy(&args.policy)?;
-    let recorded = recorded(&args.files)?;
+    let lacks = args.tools.as_deref().map_or(Ok(Vec::new()), |tools| load::lacks(tools, &policy))?;
+    let mut recorded = recorded(&args.files)?;
+    recorded.iter_mut().for_each(|one| one.lack(&lacks));
     let judged = judge::all(&policy, args.apply.into(), &recorded);
     let summary = Summary::of(&judged);
     if let Some(out) = &args.json {
