@@ -9,8 +9,8 @@ use super::error::{CompileError, CompileErrors, Report};
 use super::rules;
 use super::source::SourceFile;
 
-/// Columns of a line, as in the project's own code.
-const WIDTH: usize = 120;
+/// Columns of a line: a condition of more is read one conjunct a line.
+const WIDTH: usize = 100;
 /// Columns of one level, as Cedar's own documentation has it.
 const INDENT: isize = 2;
 

@@ -50,7 +50,7 @@ impl Value {
         }
     }
 
-    fn val(&self) -> Val<'_> {
+    pub(crate) fn val(&self) -> Val<'_> {
         match self {
             Self::Plain(json) => val(json),
             Self::Parts(joined) => Val::Parts(joined),
