@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use super::compile::replace;
+use super::output::replace;
 use super::replay::{Firings, firings};
 use super::{CliError, Exit};
 use crate::compile::beside::{self, Beside};

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::compile::replace;
+use super::output::{ready, replace};
 use super::{CliError, Exit};
+use crate::compile::coverage::sentences;
 use crate::compile::formalize::{Account, Author, FormalizeError, Recorded, Recording, formalize};
 use crate::compile::import::import;
 use crate::compile::{CompileErrors, SetSource, SourceFile, compile, quality};
@@ -74,6 +75,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     if let Some(file) = &args.import {
         return hold(args, set, file);
     }
+    outputs(args)?;
+    if sentences(&set.prose).is_empty() {
+        return Err(CliError::Unknown(format!(
+            "{}: holds no sentence, so there is nothing to formalise",
+            args.policy.display()
+        )));
+    }
     let mut author = match author(&args.author, &set)? {
         Ok(author) => author,
         Err(errors) => return Ok(refuse(&errors)),
@@ -101,6 +109,28 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     }
     made.account.print(&mut io::stdout().lock()).map_err(CliError::output)?;
     Ok(Exit::Done)
+}
+
+/// Asks before hours of work whether its outputs can be written, each to a place of its own.
+fn outputs(args: &Args) -> Result<(), CliError> {
+    let inputs = [Some(&args.policy), Some(&args.tools), Some(&args.vehicle), args.against.as_ref()];
+    let inputs = inputs.into_iter().chain([args.author.answers.as_ref(), args.author.model_file.as_ref()]);
+    let mut taken: Vec<PathBuf> = inputs.flatten().filter_map(|path| path.canonicalize().ok()).collect();
+    let outputs = [&args.output, &args.json, &args.html, &args.author.record];
+    for path in outputs.into_iter().flatten() {
+        ready(path).map_err(|source| CliError::File { path: path.display().to_string(), source })?;
+        // What is there and is no file, as a terminal, may take several texts.
+        if path.exists() && !path.is_file() {
+            continue;
+        }
+        let whole = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.clone());
+        if taken.contains(&whole) {
+            let what = format!("{}: is read or written already; give each output a file of its own", path.display());
+            return Err(CliError::Unknown(what));
+        }
+        taken.push(whole);
+    }
+    Ok(())
 }
 
 /// The set with the hand-written rules of --against, which compile.

@@ -20,6 +20,7 @@ mod fmt;
 #[cfg(feature = "compile")]
 mod formalize;
 mod load;
+mod output;
 mod page;
 mod replay;
 mod say;

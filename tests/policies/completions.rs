@@ -88,16 +88,18 @@ fn walk(parts: &PolicyParts, rule: &Rule, pool: &Pool, random: &mut Random) -> (
         Trigger::Calls(tools) => tools.first().copied(),
         Trigger::Reply => None,
     };
-    let seen: Vec<Request<'_>> =
-        (0..64).map(|_| Request::new(parts, pool, tool, rule.entity, random)).collect();
+    let seen: Vec<Request<'_>> = (0..64).map(|_| Request::new(parts, pool, tool, rule.entity, random)).collect();
     let mut indices: Vec<SlotIx> = rule.when.slots().collect();
     indices.sort_unstable_by_key(|s| s.0);
     indices.dedup();
     let slots: Vec<(SlotIx, Vec<Option<Value>>)> =
         indices.into_iter().map(|slot| (slot, choices(parts, rule, slot, &seen))).collect();
-    let hideable: Vec<usize> = (0..slots.len()).filter(|at| hideable(parts.tables.slot(slots[*at].0).unwrap())).collect();
+    let hideable: Vec<usize> =
+        (0..slots.len()).filter(|at| hideable(parts.tables.slot(slots[*at].0).unwrap())).collect();
     let masks: Vec<usize> = (0..1_usize << hideable.len())
-        .map(|chosen| hideable.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1).map(|(_, at)| 1 << at).sum())
+        .map(|chosen| {
+            hideable.iter().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1).map(|(_, at)| 1 << at).sum()
+        })
         .collect();
     let total = slots.iter().try_fold(masks.len(), |n, (_, values)| n.checked_mul(values.len()));
     let whole = total.filter(|total| *total <= WHOLE);

@@ -9,13 +9,13 @@ mod projection;
 mod summary;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::verify::Apply;
-use super::{CliError, Exit, load};
+use super::{CliError, Exit, load, output};
 use crate::model::Message;
 use crate::policy::{Advice, Policy};
 #[cfg(feature = "compile")]
@@ -147,9 +147,5 @@ fn read(path: &Path, recorded: &mut Vec<Recorded>) -> Result<(), CliError> {
 
 /// Writes a file whole, or says which one could not be written.
 fn write(path: &Path, body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), CliError> {
-    let written = File::create(path).map(BufWriter::new).and_then(|mut file| {
-        body(&mut file)?;
-        file.flush()
-    });
-    written.map_err(|source| CliError::File { path: path.display().to_string(), source })
+    output::whole(path, body).map_err(|source| CliError::File { path: path.display().to_string(), source })
 }

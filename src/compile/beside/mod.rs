@@ -10,8 +10,8 @@ const STYLE: &str = include_str!("style.css");
 /// A page over a prose.
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
-    /// HTML by line of the prose, from 1.
-    cells: BTreeMap<usize, String>,
+    /// By line of the prose, from 1: kind, own text, HTML.
+    cells: BTreeMap<usize, Vec<(String, String, String)>>,
     /// HTML above and below the table.
     above: String,
     below: String,
@@ -20,10 +20,7 @@ pub(crate) struct Beside {
 impl Beside {
     /// Adds an entry at a line: its kind, its own text, and parts of [`pre`], [`words`] and [`more`].
     pub(crate) fn entry(&mut self, line: usize, kind: &str, text: &str, parts: &[String]) {
-        let kind = escape(kind);
-        let parts = parts.concat();
-        let html = format!("<div class=\"{kind}\"><b>{kind}</b> {}{parts}</div>", escape(text));
-        self.cells.entry(line).or_default().push_str(&html);
+        self.cells.entry(line).or_default().push((kind.to_owned(), text.to_owned(), parts.concat()));
     }
 
     /// Says what the page is about: how often each kind stands in it, then a sentence.
@@ -47,7 +44,7 @@ impl Beside {
     pub(crate) fn html(&self, title: &str, prose: &str) -> String {
         let mut rows = String::new();
         for (line, text) in prose.lines().enumerate().map(|(at, text)| (at + 1, text)) {
-            let cell = self.cells.get(&line).map(String::as_str).unwrap_or_default();
+            let cell: String = self.cells.get(&line).into_iter().flatten().map(|entry| cell(entry, text)).collect();
             let heading = if text.starts_with('#') { " heading" } else { "" };
             rows.push_str(&format!(
                 "<tr id=\"L{line}\"><td class=\"n\">{line}</td><td class=\"prose{heading}\">{}</td><td>{cell}</td></tr>\n",
@@ -64,6 +61,14 @@ impl Beside {
             self.above, self.below
         )
     }
+}
+
+/// One entry; its text is left out where it is all that the line says.
+fn cell((kind, text, parts): &(String, String, String), line: &str) -> String {
+    let kind = escape(kind);
+    let whole = line.trim_start_matches(['-', '*', ' ']).trim() == text;
+    let text = if whole { String::new() } else { escape(text) };
+    format!("<div class=\"{kind}\"><b>{kind}</b> {text}{parts}</div>")
 }
 
 /// A block of code.
@@ -105,12 +110,21 @@ mod tests {
     fn whatever_a_text_holds_stays_text_wherever_it_stands() {
         let evil = "</style><script>alert(\"x\")</script><img src=x onerror='y'>";
         let mut page = Beside::default();
-        page.entry(1, evil, evil, &[pre(evil), words(evil), more(evil, &[evil.to_owned()])]);
+        page.entry(1, evil, &format!("{evil} and more"), &[pre(evil), words(evil), more(evil, &[evil.to_owned()])]);
         page.summary([(evil, 1)].into_iter(), evil);
         page.list(evil, &[evil.to_owned()]);
         let html = page.html(evil, &format!("{evil}\n# {evil}"));
         assert!(!html.contains("<script") && !html.contains("<img"), "{html}");
         assert_eq!(html.matches("</style>").count(), 1);
         assert_eq!(html.matches("&lt;script&gt;").count(), 16, "{html}");
+    }
+
+    #[test]
+    fn a_sentence_that_is_all_of_its_line_is_not_said_twice() {
+        let mut page = Beside::default();
+        page.entry(1, "advisory", "Be kind.", &[]);
+        page.entry(2, "advisory", "Be quick.", &[]);
+        let html = page.html("x", "- Be kind.\nBe quick. Be good.");
+        assert_eq!((html.matches("Be kind.").count(), html.matches("Be quick.").count()), (1, 2), "{html}");
     }
 }

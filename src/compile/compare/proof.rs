@@ -67,12 +67,10 @@ impl Compare for Proof<'_> {
         let proven = self.prover.as_ref().zip(stated).and_then(|(p, (a, b))| p.borrow_mut().relate(a, b));
         let Some([more, less]) = proven else { return tried };
         let relation = Relation::of(more.is_some(), less.is_some());
-        // A case that was tried reads in the rule's own words; both are real.
-        let shown = |tried: Option<String>, found: Option<String>| found.map(|case| tried.unwrap_or(case));
         Comparison {
             relation,
-            only_first: shown(tried.only_first, more),
-            only_second: shown(tried.only_second, less),
+            only_first: more,
+            only_second: less,
             states: tried.states,
             exhaustive: tried.exhaustive,
             proved: true,
@@ -102,6 +100,10 @@ mod tests {
         let same =
             related("!(resource.warmth <= 250) && context.input.on", "context.input.on && resource.warmth > 250");
         assert_eq!((same.relation, same.proved), (Relation::Equivalent, true));
+        let one_field = related("resource.warmth > 250", "context.car.warmth > 250");
+        assert_eq!((one_field.relation, one_field.proved), (Relation::Equivalent, true));
+        let before = related("resource.before_warmth > 250", "context.before.warmth > 250");
+        assert_eq!((before.relation, before.proved), (Relation::Equivalent, true));
         let never = "resource.warmth > 250 && resource.warmth < 251";
         let odd = related("resource.warmth + resource.warmth == 251", never);
         assert_eq!((odd.relation, odd.proved), (Relation::Equivalent, true));

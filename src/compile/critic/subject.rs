@@ -13,6 +13,7 @@ use crate::compile::rules::Rules;
 use crate::compile::source::{Place, SetSource, SourceFile};
 use crate::compile::{CompileErrors, Compiled, compile, rules};
 use crate::policy::{PolicyParts, Rule};
+use crate::state::EntityIx;
 
 /// A kind of request: who, does what, to what kind of thing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,6 +99,22 @@ impl Subject {
             prose: Vec::new(),
         };
         Self { schema, rules: stated, parts: Some(parts) }
+    }
+
+    /// A condition in which each field has one name: a rule about the car can read a field as the resource's and
+    /// as the car's, and both are the same.
+    pub(super) fn one_name(&self, env: &Env, condition: &Expr) -> Expr {
+        let car = self.parts.as_ref().and_then(|parts| parts.model.entity(EntityIx::CAR));
+        if car.is_none_or(|car| car.name != env.resource) {
+            return condition.clone();
+        }
+        condition.rewrite(&|expr| match expr.as_path()?.as_slice() {
+            [resource, name] if resource == "resource" && name != "addressed" => {
+                let (when, name) = name.strip_prefix("before_").map_or(("car", name.as_str()), |name| ("before", name));
+                Some(Expr::path(&["context".to_owned(), when.to_owned(), name.to_owned()]))
+            }
+            _ => None,
+        })
     }
 
     /// A foreign set: plain forbids under a schema of its own. Its permits restrict nothing.

@@ -12,6 +12,9 @@ use crate::compile::beside::{self, Beside};
 use crate::compile::compare::{Against, Held, Quality, Relation};
 use crate::compile::critic::{Critique, Level};
 
+/// Characters of a sentence that a terminal is shown; the JSON and the page have all of it.
+const SHOWN: usize = 500;
+
 /// What became of each sentence, and by whom.
 #[derive(Debug, Clone, Serialize)]
 pub struct Account {
@@ -90,7 +93,9 @@ impl Account {
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         for entry in &self.sentences {
             let standing = entry.standing.as_str();
-            writeln!(out, "{:>4}  {standing:<13}{}", entry.line, entry.text)?;
+            let text: String = entry.text.chars().take(SHOWN).collect();
+            let more = if text.len() < entry.text.len() { "…" } else { "" };
+            writeln!(out, "{:>4}  {standing:<13}{text}{more}", entry.line)?;
             for rule in &entry.rules {
                 writeln!(out, "{:19}rule {}", "", rule.id)?;
             }
