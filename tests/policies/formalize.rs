@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use obligato::compile::formalize::{Entry, Formalized, Recorded, Standing, formalize};
-use obligato::compile::{SetSource, SourceFile, compile, quality};
+use obligato::compile::{Against, SetSource, SourceFile, compile, quality};
 use serde_json::Value as Json;
 
 fn root() -> &'static Path {
@@ -84,7 +84,7 @@ fn malformed_answers_are_told_what_is_wrong_and_end_as_advice_or_out_of_reach() 
 }
 
 #[test]
-fn subtly_wrong_rules_are_rejected_by_the_judge_or_the_verifier() {
+fn subtly_wrong_rules_are_rejected_by_a_check_by_the_judge_or_by_the_verifier() {
     let made = made("policy.md", "wrong.jsonl");
     assert_eq!(standings(&made), [(3, Advisory, 3), (4, Executable, 3), (5, Advisory, 3), (6, OutOfReach, 1)]);
     let [lock, burner, hood, _] = made.account.sentences.as_slice() else { panic!("four sentences") };
@@ -92,7 +92,7 @@ fn subtly_wrong_rules_are_rejected_by_the_judge_or_the_verifier() {
     assert!(told(burner).contains("broader than the sentence: Level 6 itself"), "{}", told(burner));
     assert!(told(burner).contains("a case in which they disagree: set_burner("), "{}", told(burner));
     assert!(burner.rules[0].cedar.contains("context.input.level > 6 && resource.hood_level < 2"));
-    assert!(told(hood).contains("not pragmatic"), "{}", told(hood));
+    assert!(told(hood).contains("a conjunct about the state seems to be lost [over-blocking]"), "{}", told(hood));
     assert!(!made.rules.contains("input.level > 1"), "a rejected rule is no rule: {}", made.rules);
 }
 
@@ -200,17 +200,22 @@ fn answers_for_the_whole_cabin_are_held_against_the_hand_written_rules() {
     let found = quality(&set, &SourceFile::new("made.cedar", made.rules.clone())).unwrap();
     let of = |id: &str| found.rules.iter().find(|held| held.hand.as_deref() == Some(id)).unwrap().against.as_str();
     let expected = [
-        ("ac-needs-fan", "equivalent"),
         ("ac-closes-windows", "equivalent"),
         ("defrost-blows-at-windshield", "equivalent"),
         ("shade-moves-under-closed-sunroof", "equivalent"),
         ("wide-window-with-air-conditioning", "broader"),
         ("destination-remains", "broader"),
-        ("tour-starts-at-the-car", "different"),
         ("fog-lights-weather", "missing"),
         ("one-edit-a-step", "missing"),
     ];
     assert_eq!(expected.map(|(id, _)| (id, of(id))), expected);
+    // States that are tried go beyond those that there are: only a proof tells that no fan runs at level -1.
+    if found.rules.iter().any(|held| matches!(&held.against, Against::Compared(c) if c.proved)) {
+        assert_eq!((of("ac-needs-fan"), of("tour-starts-at-the-car")), ("equivalent", "different"));
+        assert!(found.counts["equivalent"] >= 23, "{:?}", found.counts);
+    } else {
+        println!("skipped: no solver, so nothing is proved");
+    }
     let hand = set.rules.text().matches("@id(").count();
     let counted = found.counts.iter().filter(|(what, _)| **what != "no-counterpart").map(|(_, n)| n).sum::<usize>();
     assert_eq!(counted, hand, "every hand-written rule is accounted for");

@@ -15,7 +15,6 @@ mod tally;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
