@@ -222,6 +222,21 @@ fn answers_for_the_whole_cabin_are_held_against_the_hand_written_rules() {
     println!("{:?}", found.counts);
 }
 
+/// What a model of 135 million parameters answered for the cabin (`--model-file`, `--record`): rules by form only.
+#[test]
+fn answers_of_a_tiny_model_end_as_advice_or_out_of_reach_with_the_reasons() {
+    let set = SetSource::read(&root().join("policies/cabin"), None, None).unwrap();
+    let mut author = Recorded::read(&SourceFile::read(&data("cabin-smollm2.jsonl")).unwrap()).unwrap();
+    let made = formalize(&set, &mut author).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(made.account.sentences.len(), 55);
+    for entry in &made.account.sentences {
+        assert!(entry.standing != Executable && entry.why.is_some(), "{entry:?}");
+    }
+    let mut source = set.clone();
+    source.rules = SourceFile::new("rules.cedar", made.rules);
+    assert!(compile(&source).unwrap_or_else(|e| panic!("{e}")).parts.rules.iter().all(|r| r.advise.is_some()));
+}
+
 /// The command as a process that is still at work.
 fn waiting(folder: &Path) -> (std::process::Child, std::net::TcpStream) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
