@@ -225,6 +225,11 @@ fn answers_for_the_whole_cabin_are_held_against_the_hand_written_rules() {
 /// What a model of 135 million parameters answered for the cabin (`--model-file`, `--record`): rules by form only.
 #[test]
 fn answers_of_a_tiny_model_end_as_advice_or_out_of_reach_with_the_reasons() {
+    // The record holds what was asked while proofs stood between the rounds; without them the judge is asked more.
+    if !cfg!(feature = "solver") || Command::new("cvc5").arg("--version").output().is_err() {
+        println!("skipped: no solver, so other questions are asked than those that were recorded");
+        return;
+    }
     let set = SetSource::read(&root().join("policies/cabin"), None, None).unwrap();
     let mut author = Recorded::read(&SourceFile::read(&data("cabin-smollm2.jsonl")).unwrap()).unwrap();
     let made = formalize(&set, &mut author).unwrap_or_else(|e| panic!("{e}"));
