@@ -20,6 +20,7 @@ mod fmt;
 #[cfg(feature = "compile")]
 mod formalize;
 mod load;
+mod output;
 mod page;
 mod replay;
 mod say;
@@ -154,6 +155,14 @@ pub enum CliError {
         path: String,
         /// What is wrong.
         source: crate::model::DraftError,
+    },
+    /// A tool inventory cannot be used.
+    #[error("{path}: {source}")]
+    Tools {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        source: crate::tools::ImportError,
     },
     /// A limits file cannot be used.
     #[error("{path}: {source}")]

@@ -7,11 +7,13 @@
 mod check;
 mod import;
 mod inventory;
+mod lacking;
 mod removed;
 mod topic;
 
 pub use check::{ArgumentFault, FaultKind};
 pub use import::{ImportError, ImportedTool, import};
 pub use inventory::{Inventory, Kind, Param, ParamType, Tool, ToolIx};
+pub use lacking::lacking;
 pub use removed::Removed;
 pub use topic::Topic;
