@@ -48,6 +48,7 @@ fn rule() -> Rule {
             tool: tool("move_trunk"),
             arguments: vec![("action".to_owned(), constant(Literal::Text("CLOSE".to_owned())))],
         }],
+        fresh: None,
         advise: None,
         shadow: false,
     }

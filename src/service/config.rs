@@ -99,10 +99,26 @@ pub struct StudentConfig {
     pub script: Option<PathBuf>,
 }
 
+/// Kinds of car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VehicleKind {
+    /// A simulated one in this process.
+    #[default]
+    Sim,
+    /// A real one, or the bench of one, behind a KUKSA databroker.
+    Kuksa,
+}
+
 /// The car.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VehicleConfig {
+    /// Which kind.
+    pub kind: VehicleKind,
+    /// The way to the databroker of `kuksa`.
+    #[cfg(feature = "kuksa")]
+    pub kuksa: crate::vehicle::kuksa::Settings,
     /// State of the simulated car.
     pub state: Option<PathBuf>,
     /// What this car lacks of the policy's inventory: `tool`, `tool.parameter` or `result.tool.field`.
@@ -169,6 +185,8 @@ impl Config {
             &mut offer.cache,
             &mut offer.answers,
         ];
+        #[cfg(feature = "kuksa")]
+        let paths = paths.into_iter().chain([&mut vehicle.kuksa.ca, &mut vehicle.kuksa.token]);
         for relative in paths.into_iter().flatten() {
             *relative = folder.join(&relative);
         }

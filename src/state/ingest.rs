@@ -167,6 +167,7 @@ impl History {
             turn: self.turn(),
             outcome: Outcome::Pending,
             at: None,
+            ages: Vec::new(),
         });
         reference
     }

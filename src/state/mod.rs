@@ -15,6 +15,7 @@ mod listing;
 mod now;
 mod observe;
 mod tour;
+mod vss;
 mod world;
 
 pub use apply::Written;
@@ -31,4 +32,5 @@ pub use listing::{Listing, Told};
 pub use now::{Now, NowField};
 pub use observe::select;
 pub use tour::{Leg, OfferedLeg, Stop, Tour, TourEdit};
+pub use vss::{Signal, SignalForm, SignalPath, Vss};
 pub use world::{Cell, CellIx, Origin, World};

@@ -13,6 +13,7 @@ mod items;
 mod raw;
 #[cfg(test)]
 mod tests;
+mod signals;
 mod tools;
 mod wishes;
 
@@ -58,6 +59,7 @@ pub(super) fn build(source: &SetSource, report: &mut Report) -> Option<Ground> {
     builder.add_tour(&raw);
     builder.add_effects(&raw);
     builder.add_features(&raw);
+    builder.add_signals(&raw);
     let Builder { tools, model, derived, .. } = builder;
     Some(Ground { id: raw.id.into_inner(), inventory: tools.into(), model, derived })
 }
