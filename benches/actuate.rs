@@ -32,6 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use obligato::vehicle::Vehicle;
 use serde_json::json;
 
 use bench::{Bench, DOME, SPEED, call, is_done, window};
@@ -135,7 +136,10 @@ fn main() {
         stop.store(true, Ordering::SeqCst);
         let (rate, _broker) = load.join().unwrap();
         let (idle, busy) = (percentile(&mut idle, 0.99), percentile(&mut busy, 0.99));
-        println!("verdict, p99: idle {idle:?}, at {rate:.0} updates/s {busy:?}, ratio {:.2}", busy.as_secs_f64() / idle.as_secs_f64());
+        println!(
+            "verdict, p99: idle {idle:?}, at {rate:.0} updates/s {busy:?}, ratio {:.2}",
+            busy.as_secs_f64() / idle.as_secs_f64()
+        );
         println!("resident: {first} MB before, {warm} MB after 2 s, {last} MB at the end");
     });
 }

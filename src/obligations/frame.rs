@@ -60,7 +60,20 @@ impl<'a> RuleFrame<'a> {
         let (call, writes) = trigger;
         let (before, after) = worlds;
         let observed = heapless::Vec::new();
-        Self { policy, history, counts, call, writes, item: 0, before, after, legs: None, kept: None, observed, fresh: None }
+        Self {
+            policy,
+            history,
+            counts,
+            call,
+            writes,
+            item: 0,
+            before,
+            after,
+            legs: None,
+            kept: None,
+            observed,
+            fresh: None,
+        }
     }
 
     /// Makes the frame one for the whole condition of a rule that is known to be active: looks up the legs

@@ -36,7 +36,8 @@ pub fn outdated(policy: &Policy, history: &History, call: &ToolCall) -> Option<O
             return;
         }
         let slots = rule.when.slots().filter_map(|slot| policy.tables.slot(slot));
-        let old = slots.flat_map(|slot| cells(policy, slot, frame.item)).find(|(cell, when)| frame.is_old(*cell, *when));
+        let old =
+            slots.flat_map(|slot| cells(policy, slot, frame.item)).find(|(cell, when)| frame.is_old(*cell, *when));
         found = old.and_then(|(cell, when)| {
             let age = history.age(&policy.model, cell, frame.world(when))?;
             Some(Outdated { rule: rule.id.clone(), field: policy.model.field_name(cell)?, age, limit })

@@ -66,9 +66,7 @@ fn cell_missing(frame: &RuleFrame<'_>, cell: CellIx, when: When, missing: &mut M
     let answers = match frame.world(when).get(cell).origin {
         // Read, and reported as unknown or as measured too long ago: reading again answers nothing. A
         // reading that is itself too old is made again.
-        Origin::Observed(call) => {
-            frame.history.call(call).is_none_or(|past| past.tool != read || frame.is_past(past))
-        }
+        Origin::Observed(call) => frame.history.call(call).is_none_or(|past| past.tool != read || frame.is_past(past)),
         // The draft itself makes it unknowable until its result is there.
         Origin::Draft(_) => false,
         Origin::Never | Origin::Lost(_) | Origin::Written(_) => true,

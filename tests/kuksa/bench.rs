@@ -22,10 +22,8 @@ use crate::tree::{float, int, switch, text, uint};
 
 pub const DRIVER_WINDOW: &str = "Vehicle.Cabin.Door.Row1.DriverSide.Window.Position";
 pub const PASSENGER_WINDOW: &str = "Vehicle.Cabin.Door.Row1.PassengerSide.Window.Position";
-pub const REAR_WINDOWS: [&str; 2] = [
-    "Vehicle.Cabin.Door.Row2.DriverSide.Window.Position",
-    "Vehicle.Cabin.Door.Row2.PassengerSide.Window.Position",
-];
+pub const REAR_WINDOWS: [&str; 2] =
+    ["Vehicle.Cabin.Door.Row2.DriverSide.Window.Position", "Vehicle.Cabin.Door.Row2.PassengerSide.Window.Position"];
 pub const AC: &str = "Vehicle.Cabin.HVAC.IsAirConditioningActive";
 pub const SPEED: &str = "Vehicle.Speed";
 pub const TRUNK: &str = "Vehicle.Body.Trunk.Rear.IsOpen";
@@ -127,9 +125,7 @@ impl Bench {
         let car = Arc::new(Kuksa::open(&settings(address), policy.clone(), &Handle::current()).unwrap());
         car.ready(Duration::from_secs(5)).await.unwrap();
         let history = History::new(&policy.model);
-        let mut bench = Self { policy, car, provider, outside, history };
-        bench.history.heard("close the windows, open them, turn everything on and off");
-        bench
+        Self { policy, car, provider, outside, history }
     }
 
     /// Somebody presses a switch, or the car moves.
@@ -197,6 +193,12 @@ impl Bench {
     /// The verdict that there will be after so long.
     pub fn judge_after(&mut self, calls: Vec<ToolCall>, passed: Duration) -> Verdict {
         self.history.set_clock(SystemClock.since_boot() + passed);
+        // The driver asked for exactly this.
+        let words: Vec<String> = calls.iter().map(|call| self.policy.call_words("en", call)).collect();
+        let words = format!("please set the {}", words.join(" and the "));
+        if self.history.driver().last().is_none_or(|last| *last.text != *words) {
+            self.history.heard(&words);
+        }
         let step = Step {
             policy: &self.policy,
             limits: &HardLimits::default(),
@@ -206,7 +208,11 @@ impl Bench {
             critic: None,
             valve: None,
         };
-        step.check(&Draft::calls(calls)).verdict
+        let checked = step.check(&Draft::calls(calls));
+        if matches!(checked.verdict, Verdict::Revise) {
+            eprintln!("{:?}", checked.findings);
+        }
+        checked.verdict
     }
 
     pub async fn carry(&mut self, cleared: Cleared) -> Result<Executed, Stale> {
@@ -218,13 +224,8 @@ impl Bench {
         let now = SystemClock.since_boot() + passed;
         let session = SessionId::from("1");
         let policy = self.policy.clone();
-        let conditions = Conditions {
-            session: &session,
-            policy: &policy,
-            cleared_at: now,
-            now,
-            valid_for: Duration::from_secs(2),
-        };
+        let conditions =
+            Conditions { session: &session, policy: &policy, cleared_at: now, now, valid_for: Duration::from_secs(2) };
         carry_out(cleared, &conditions, self.car.as_ref(), &mut self.history).await
     }
 

@@ -95,7 +95,9 @@ impl Broker {
     /// Ends it with all of its connections, as a crash does.
     pub fn kill(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
+            // In a thread of its own: the caller may be a worker of another runtime, which may not wait.
+            let down = std::thread::spawn(move || runtime.shutdown_timeout(std::time::Duration::from_secs(1)));
+            down.join().unwrap();
         }
     }
 
@@ -164,6 +166,11 @@ impl Drop for Broker {
 impl State {
     fn tree(&self) -> MutexGuard<'_, Tree> {
         self.tree.lock().unwrap()
+    }
+
+    /// Whether somebody moves a signal.
+    pub fn provides(&self, path: &str) -> bool {
+        self.tree().providers.iter().any(|(_, paths, to)| paths.contains(path) && !to.is_closed())
     }
 
     async fn thawed(&self) {
@@ -353,9 +360,8 @@ impl Val for Service {
                     let answer = claimed(&state, me, &claim, &to);
                     let failed = answer.is_err();
                     let action = open_provider_stream_response::Action::ProvideActuationResponse;
-                    let answer = answer.map(|()| OpenProviderStreamResponse {
-                        action: Some(action(ProvideActuationResponse {})),
-                    });
+                    let answer = answer
+                        .map(|()| OpenProviderStreamResponse { action: Some(action(ProvideActuationResponse {})) });
                     if to.send(answer).await.is_err() || failed {
                         break;
                     }

@@ -47,6 +47,8 @@ async fn a_sensor_that_went_silent_is_not_believed_however_often_it_is_read() {
     assert!(matches!(verdict, Verdict::Refuse { .. } | Verdict::Revise), "{verdict:?}");
     // It speaks again.
     bench.press(SPEED, float(0.0)).await;
+    let Verdict::Gather { reads } = bench.judge_after(flap(), LONG) else { panic!("a reading is due") };
+    bench.carry(reads).await.unwrap();
     let cleared = bench.cleared(flap()).await;
     assert!(is_done(&bench.carry(cleared).await.unwrap()));
 }

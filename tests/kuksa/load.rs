@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use obligato::vehicle::Vehicle;
 use serde_json::json;
 
 use crate::bench::{DOME, DRIVER_WINDOW, RECIRCULATION, SPEED, call, is_done, own, window};

@@ -18,9 +18,9 @@ mod faults;
 mod freshness;
 mod load;
 mod provider;
-mod ways;
 mod tree;
 mod turns;
+mod ways;
 mod wire;
 
 /// Messages, client and server of the protocol, apart from those of the crate: only the wire is shared.

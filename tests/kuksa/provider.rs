@@ -73,7 +73,8 @@ impl Provider {
 
     pub async fn claim(address: &str, paths: &[&str]) -> Result<Self, Status> {
         let mut client = client(address).await;
-        let listed = client.list_metadata(ListMetadataRequest { root: "Vehicle".into(), filter: String::new() }).await?;
+        let listed =
+            client.list_metadata(ListMetadataRequest { root: "Vehicle".into(), filter: String::new() }).await?;
         let names: HashMap<i32, String> = listed.into_inner().metadata.into_iter().map(|m| (m.id, m.path)).collect();
         let (to, from) = mpsc::channel(100);
         let identifiers = paths.iter().map(|p| by_path(p)).collect();

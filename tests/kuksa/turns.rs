@@ -108,7 +108,12 @@ fn meet(cause: Cause) -> (Scene, Json) {
     let address = scene.broker.address();
     let (runtime, bench) = (&scene.runtime, scene.bench.as_mut().unwrap());
     match cause {
-        Cause::NoProvider => bench.provider = runtime.block_on(Provider::start(&address, &["Vehicle.Body.Lights.Beam.Low.IsOn"])),
+        Cause::NoProvider => {
+            bench.provider = runtime.block_on(Provider::start(&address, &["Vehicle.Body.Lights.Beam.Low.IsOn"]));
+            while scene.broker.state.provides(DOME) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
         Cause::Ignored | Cause::Suspended => bench.provider.act(DOME, Act::Reject),
         Cause::OtherValue => {}
         Cause::Late => bench.provider.act(DOME, Act::Late(Duration::from_millis(1_200))),

@@ -124,13 +124,16 @@ async fn what_does_not_fit_is_in_the_table_and_is_not_served() {
     let shade = "Vehicle.Cabin.Sunroof.Shade.Position";
     let air = "Vehicle.Cabin.HVAC.Station.Row1.Driver.AirDistribution";
     let broker = changed(|tree| {
-        tree.retain(|m| m.path != window && m.path != "Vehicle.Speed" && m.path != "Vehicle.Powertrain.Transmission.SelectedGear");
+        tree.retain(|m| {
+            m.path != window && m.path != "Vehicle.Speed" && m.path != "Vehicle.Powertrain.Transmission.SelectedGear"
+        });
         at(tree, ac).entry_type = EntryType::Sensor.into();
         at(tree, recirculation).data_type = DataType::Uint8.into();
         at(tree, shade).max = Some(uint(80));
-        at(tree, air).allowed_values = Some(tree::value(crate::proto::value::TypedValue::StringArray(
-            crate::proto::StringArray { values: vec!["UP".into(), "DOWN".into()] },
-        )));
+        at(tree, air).allowed_values =
+            Some(tree::value(crate::proto::value::TypedValue::StringArray(crate::proto::StringArray {
+                values: vec!["UP".into(), "DOWN".into()],
+            })));
     });
     let car = Kuksa::open(&settings(&broker.address()), policy(), &Handle::current()).unwrap();
     car.ready(Duration::from_secs(5)).await.unwrap();
@@ -184,11 +187,9 @@ async fn the_car_says_on_which_side_the_driver_sits() {
     car.ready(Duration::from_secs(5)).await.unwrap();
     assert_eq!(car.side(), Some(Side::Right));
     // On the left sits the passenger: that window is at 0 already, and nobody moves it.
-    let provider = crate::provider::Provider::start(
-        &broker.address(),
-        &["Vehicle.Cabin.Door.Row2.PassengerSide.Window.Position"],
-    )
-    .await;
+    let provider =
+        crate::provider::Provider::start(&broker.address(), &["Vehicle.Cabin.Door.Row2.PassengerSide.Window.Position"])
+            .await;
     let answer = car.call(&window("LEFT_REAR", 30), Duration::from_millis(500)).await;
     assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
     assert_eq!(provider.orders().len(), 1);

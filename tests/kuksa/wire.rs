@@ -91,14 +91,16 @@ fn the_published_client_reads_and_writes_the_same_bytes() {
         assert_eq!(&theirs[&format!("back:{name}")], bytes, "{name} is the same after the client read it");
     }
 
-    fn same<M: Message + Default + PartialEq>(theirs: &HashMap<String, Vec<u8>>, name: &str, expected: M) {
+    fn same<M: Message + Default + PartialEq + std::fmt::Debug>(
+        theirs: &HashMap<String, Vec<u8>>,
+        name: &str,
+        expected: M,
+    ) {
         assert_eq!(M::decode(theirs[name].as_slice()).unwrap(), expected, "{name}");
         assert_eq!(expected.encode_to_vec(), theirs[name], "{name}");
     }
-    let order = ActuateRequest {
-        signal_id: Some(SignalId { signal: Some(signal_id::Signal::Id(-3)) }),
-        value: Some(int(-66)),
-    };
+    let order =
+        ActuateRequest { signal_id: Some(SignalId { signal: Some(signal_id::Signal::Id(-3)) }), value: Some(int(-66)) };
     same(&theirs, "order", order.clone());
     same(&theirs, "point", point.clone());
     let allowed = StringArray { values: vec!["UP".into(), "DOWN".into()] };

@@ -10,7 +10,18 @@ use crate::policy::RuleKind;
 
 /// All annotations that a rule can have.
 const KNOWN: [&str; 12] = [
-    "id", "source", "kind", "remedy", "read", "consent", "disclose", "said", "on_failure", "fresh", "advise", "shadow",
+    "id",
+    "source",
+    "kind",
+    "remedy",
+    "read",
+    "consent",
+    "disclose",
+    "said",
+    "on_failure",
+    "fresh",
+    "advise",
+    "shadow",
 ];
 
 /// The annotations of one rule, as written.

@@ -11,9 +11,9 @@ mod features;
 mod fields;
 mod items;
 mod raw;
+mod signals;
 #[cfg(test)]
 mod tests;
-mod signals;
 mod tools;
 mod wishes;
 

@@ -150,13 +150,7 @@ impl Builder<'_> {
     }
 
     /// The bounds of a number: as declared, else those of the reading. What can be set must have some.
-    fn range(
-        &mut self,
-        name: &Name,
-        ix: AttrIx,
-        attribute: &Attribute,
-        raw: &RawSignal,
-    ) -> Option<Option<(i64, i64)>> {
+    fn range(&mut self, name: &Name, ix: AttrIx, attribute: &Attribute, raw: &RawSignal) -> Option<Option<(i64, i64)>> {
         let scale = |n: f64| attribute.resolution.scale(&serde_json::Number::from_f64(n)?);
         let declared = raw.range.or_else(|| self.read_range(attribute));
         let range = declared.and_then(|(least, most)| Some((scale(least)?, scale(most)?))).filter(|(a, b)| a <= b);
@@ -192,12 +186,17 @@ mod tests {
 
     /// The greenhouse with signals.
     fn vehicle(signals: &str) -> String {
-        format!("{VEHICLE}\n[vss]\nversion = \"6.0\"\n[vss.place.Vent]\nnorth = \"Row1.Left\"\nsouth = {{ left = \"Row2.Left\", right = \"Row2.Right\" }}\n[vss.signal]\n{signals}\n")
+        format!(
+            "{VEHICLE}\n[vss]\nversion = \"6.0\"\n[vss.place.Vent]\nnorth = \"Row1.Left\"\nsouth = {{ left = \"Row2.Left\", right = \"Row2.Right\" }}\n[vss.signal]\n{signals}\n"
+        )
     }
 
     #[test]
     fn a_path_has_the_place_of_each_item() {
-        let model = compiled_vehicle(&vehicle("\"Vent.opening\" = { path = \"Vehicle.Vent.*.Position\", range = [0, 100] }")).parts.model;
+        let model =
+            compiled_vehicle(&vehicle("\"Vent.opening\" = { path = \"Vehicle.Vent.*.Position\", range = [0, 100] }"))
+                .parts
+                .model;
         let signal = &model.vss.unwrap().signals[0];
         let paths: Vec<_> = signal.items.iter().flatten().map(|p| (p.left.as_str(), p.right.as_str())).collect();
         let north = ("Vehicle.Vent.Row1.Left.Position", "Vehicle.Vent.Row1.Left.Position");

@@ -166,7 +166,8 @@ impl Kuksa {
             return true;
         }
         targets.iter().all(|t| {
-            matches!(t.ordered, Some(Err(_))) || reads(&self.policy, t, state.samples.get(t.signal).and_then(|s| s.raw.as_ref()))
+            matches!(t.ordered, Some(Err(_)))
+                || reads(&self.policy, t, state.samples.get(t.signal).and_then(|s| s.raw.as_ref()))
         })
     }
 
@@ -200,18 +201,24 @@ impl Kuksa {
     fn trouble(&self, plan: &Arc<Plan>, target: &Target) -> Option<Trouble> {
         let name = self.name(target);
         if let Some(Err(error)) = &target.ordered {
-            return Some(Trouble { cause: error.cause, untouched: error.untouched, detail: format!("{name}: {error}") });
+            return Some(Trouble {
+                cause: error.cause,
+                untouched: error.untouched,
+                detail: format!("{name}: {error}"),
+            });
         }
         let state = self.cache.state();
+        let same = state.plan.as_ref().is_some_and(|current| Arc::ptr_eq(current, plan));
+        let sample = state.samples.get(target.signal).cloned().unwrap_or_default();
+        if same && reads(&self.policy, target, sample.raw.as_ref()) {
+            return None;
+        }
         if let Health::Lost(cause, why) = &state.health {
             return Some(Trouble::open(*cause, format!("{name}: {why}")));
         }
-        if !state.plan.as_ref().is_some_and(|current| Arc::ptr_eq(current, plan)) {
-            return Some(Trouble::open(Cause::Unreachable, format!("{name}: the broker was lost before it was heard of")));
-        }
-        let sample = state.samples.get(target.signal).cloned().unwrap_or_default();
-        if reads(&self.policy, target, sample.raw.as_ref()) {
-            return None;
+        if !same {
+            let why = "the broker was lost before it was heard of";
+            return Some(Trouble::open(Cause::Unreachable, format!("{name}: {why}")));
         }
         let wanted = self.shown(target, &target.wanted);
         if sample.news == target.news || sample.raw == target.was {
@@ -247,4 +254,3 @@ fn reads(policy: &Policy, target: &Target, found: Option<&Raw>) -> bool {
     };
     found.is_some_and(|raw| decode(attribute, signal, raw) == target.wanted)
 }
-

@@ -251,7 +251,11 @@ mod tests {
             sampled,
         };
         let by_path = [("switch".to_owned(), 0), ("speed".to_owned(), 1)].into();
-        let plan = Arc::new(Plan { watched: vec![watched("switch", false), watched("speed", true)], by_path, ..Plan::default() });
+        let plan = Arc::new(Plan {
+            watched: vec![watched("switch", false), watched("speed", true)],
+            by_path,
+            ..Plan::default()
+        });
         let cache = Arc::new(Cache::new(BTreeSet::new()));
         cache.connected(plan.clone(), None);
         cache.set_health(Health::Alive);

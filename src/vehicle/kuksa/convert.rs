@@ -38,9 +38,9 @@ pub(super) fn decode(attribute: &Attribute, signal: &Signal, found: &Raw) -> Val
     let value = match (&signal.form, found) {
         (SignalForm::Same { .. }, Raw::Bool(on)) => Value::Bool(*on),
         (SignalForm::Same { .. }, Raw::Text(word)) => Value::word(word),
-        (SignalForm::Same { per_unit }, Raw::Number(n)) => {
-            serde_json::Number::from_f64(n / per_unit).and_then(|n| attribute.resolution.scale(&n)).map_or(Value::Unknown, Value::Int)
-        }
+        (SignalForm::Same { per_unit }, Raw::Number(n)) => serde_json::Number::from_f64(n / per_unit)
+            .and_then(|n| attribute.resolution.scale(&n))
+            .map_or(Value::Unknown, Value::Int),
         (SignalForm::Levels(levels), Raw::Number(n)) => nearest(levels, *n),
         (SignalForm::Words(words), _) => words
             .iter()

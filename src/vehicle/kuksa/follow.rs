@@ -94,7 +94,6 @@ pub(super) async fn plan(link: &Link, policy: &Policy) -> Result<(Plan, Option<S
     Ok((Plan::new(policy, side.unwrap_or(model.driver_side), &metadata), side))
 }
 
-
 pub(super) async fn next(
     news: &mut tonic::Streaming<SubscribeResponse>,
     limit: Option<Duration>,

@@ -153,7 +153,9 @@ pub(super) fn refused(what: String, status: &Status) -> CallError {
         Code::PermissionDenied => (Cause::Denied, true),
         Code::DeadlineExceeded => (Cause::Frozen, false),
         // How the connection itself reports that its deadline is over.
-        Code::Cancelled if source.is_none_or(|error| error.is::<TimeoutExpired>()) => (Cause::Frozen, false),
+        Code::Cancelled if source.is_none() || causes(source).any(|error| error.is::<TimeoutExpired>()) => {
+            (Cause::Frozen, false)
+        }
         _ => (Cause::Unreachable, false),
     };
     let mut detail = match status.message() {
@@ -161,13 +163,17 @@ pub(super) fn refused(what: String, status: &Status) -> CallError {
         message => message.to_owned(),
     };
     // The transport's own words stand at the bottom: `transport error` alone helps nobody.
-    let mut below = source;
-    while let Some(error) = below {
-        let text = error.to_string();
+    for text in causes(source).map(ToString::to_string) {
         if !detail.contains(&text) {
             detail = format!("{detail}: {text}");
         }
-        below = error.source();
     }
     CallError { what, cause, untouched, detail }
+}
+
+type Error = dyn std::error::Error + 'static;
+
+/// An error and what it was caused by.
+fn causes(first: Option<&Error>) -> impl Iterator<Item = &Error> {
+    std::iter::successors(first, |error| error.source())
 }

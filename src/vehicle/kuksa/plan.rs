@@ -126,12 +126,14 @@ pub(super) fn served(policy: &Policy, writable: impl Fn(CellIx) -> Option<bool>)
     let mut served = BTreeSet::new();
     for (tool, ix) in policy.inventory.iter().zip((0_u16..).map(crate::tools::ToolIx)) {
         let carried = match (tool.kind, model.tool(ix)) {
-            (Kind::Read, _) => {
-                model.attributes().any(|(a, declared)| declared.read == Some(ix) && of(a).any(|c| writable(c).is_some()))
-            }
+            (Kind::Read, _) => model
+                .attributes()
+                .any(|(a, declared)| declared.read == Some(ix) && of(a).any(|c| writable(c).is_some())),
             (Kind::Write, Some(effect)) => {
                 let settable = |a: AttrIx| of(a).any(|cell| writable(cell) == Some(true));
-                !effect.sets.is_empty() && effect.touches.is_empty() && effect.sets.iter().all(|s| settable(s.attribute))
+                !effect.sets.is_empty()
+                    && effect.touches.is_empty()
+                    && effect.sets.iter().all(|s| settable(s.attribute))
             }
             _ => false,
         };

@@ -122,7 +122,9 @@ mod tests {
         let typed = |n: f64, data| Raw::Number(n).write(data).and_then(|v| v.typed_value);
         assert_eq!(typed(255.0, DataType::Uint8), Some(TypedValue::Uint32(255)));
         assert_eq!(typed(-100.0, DataType::Int8), Some(TypedValue::Int32(-100)));
-        for (n, data) in [(256.0, DataType::Uint8), (-1.0, DataType::Uint16), (128.0, DataType::Int8), (0.5, DataType::Int32)] {
+        for (n, data) in
+            [(256.0, DataType::Uint8), (-1.0, DataType::Uint16), (128.0, DataType::Int8), (0.5, DataType::Int32)]
+        {
             assert_eq!(typed(n, data), None, "{n} as {data:?}");
         }
         assert_eq!(Raw::Text("1".into()).write(DataType::Uint8), None);

@@ -84,7 +84,11 @@ pub(super) fn value(policy: &Policy, plan: &Plan, field: &Field, raw: impl Fn(us
     let Some((attribute, signal)) = model.attribute(field.attribute).zip(model.signal(field.attribute)) else {
         return Value::Unknown;
     };
-    let mut values = field.signals.iter().filter(|at| **at < plan.watched.len()).map(|at| raw(*at).map_or(Value::Unknown, |raw| decode(attribute, signal, &raw)));
+    let mut values = field
+        .signals
+        .iter()
+        .filter(|at| **at < plan.watched.len())
+        .map(|at| raw(*at).map_or(Value::Unknown, |raw| decode(attribute, signal, &raw)));
     let Some(first) = values.next() else { return Value::Unknown };
     if values.all(|other| other == first) { first } else { Value::Unknown }
 }

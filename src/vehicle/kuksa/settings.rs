@@ -45,7 +45,9 @@ impl Settings {
 #[derive(Debug, thiserror::Error)]
 pub enum KuksaError {
     /// Not an address.
-    #[error("`{address}` is no address of a databroker ({why}); write http://host:port, https://host:port or unix:/path")]
+    #[error(
+        "`{address}` is no address of a databroker ({why}); write http://host:port, https://host:port or unix:/path"
+    )]
     Address {
         /// The address.
         address: String,

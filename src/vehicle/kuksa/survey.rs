@@ -108,9 +108,10 @@ impl Survey {
         let told = |field: &super::plan::Field| {
             let attribute = model.attribute(field.attribute)?;
             let ages = field.signals.iter().map(|at| Some(now.saturating_sub(state.samples.get(*at)?.at?)));
-            let signals = field.signals.iter().filter_map(|at| {
-                Some((self.plan.watched.get(*at)?.path.clone(), raw(*at).map(|raw| raw.to_string())))
-            });
+            let signals = field
+                .signals
+                .iter()
+                .filter_map(|at| Some((self.plan.watched.get(*at)?.path.clone(), raw(*at).map(|raw| raw.to_string()))));
             Some(Field {
                 field: model.field_name(field.cell)?,
                 value: value(&self.policy, &self.plan, field, raw).to_json(attribute.resolution),
