@@ -214,6 +214,19 @@ mod tests {
         assert_eq!(config.service, ServiceConfig { idle_s: 5, ..ServiceConfig::default() });
     }
 
+    #[cfg(feature = "kuksa")]
+    #[test]
+    fn a_databroker_is_named_with_its_files_beside_the_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("obligato.toml");
+        let text = "[vehicle]\nkind = \"kuksa\"\n[vehicle.kuksa]\naddress = \"https://car:1\"\nca = \"ca.pem\"\ntoken = \"token\"\n";
+        std::fs::write(&path, text).unwrap();
+        let vehicle = Config::read(&path).unwrap().vehicle;
+        assert_eq!((vehicle.kind, vehicle.kuksa.timeout_ms), (VehicleKind::Kuksa, 2_000));
+        assert_eq!(vehicle.kuksa.ca, Some(folder.path().join("ca.pem")));
+        assert_eq!(vehicle.kuksa.token, Some(folder.path().join("token")));
+    }
+
     #[test]
     fn a_misspelt_key_is_refused_by_name() {
         let error = read("[student]\nkindd = \"llama\"\n").unwrap_err().to_string();
