@@ -27,6 +27,8 @@ mod say;
 mod show;
 #[cfg(feature = "compile")]
 mod test;
+#[cfg(feature = "kuksa")]
+mod vehicle;
 mod verify;
 
 use std::process::ExitCode;
@@ -63,6 +65,8 @@ enum Command {
     Explain(explain::Args),
     Say(say::Args),
     Chat(chat::Args),
+    #[cfg(feature = "kuksa")]
+    Vehicle(vehicle::Args),
 }
 
 /// What a subcommand ends with.
@@ -108,6 +112,8 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Say(args) => say::run(&args),
         Command::Chat(args) => chat::run(&args),
+        #[cfg(feature = "kuksa")]
+        Command::Vehicle(args) => vehicle::run(&args),
     };
     outcome
         .unwrap_or_else(|error| {

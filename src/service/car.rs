@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::model::ToolCall;
 use crate::policy::Policy;
+use crate::state::Side;
 use crate::vehicle::{Pending, Vehicle};
 
 /// The car, and how often any session wrote to it.
@@ -46,6 +47,14 @@ impl Vehicle for Seat {
 
     fn serves(&self, tool: &str) -> bool {
         self.car.vehicle.serves(tool)
+    }
+
+    fn age(&self, read: &str, field: &str) -> Option<Duration> {
+        self.car.vehicle.age(read, field)
+    }
+
+    fn side(&self) -> Option<Side> {
+        self.car.vehicle.side()
     }
 
     fn epoch(&self) -> u64 {

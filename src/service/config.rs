@@ -99,10 +99,26 @@ pub struct StudentConfig {
     pub script: Option<PathBuf>,
 }
 
+/// Kinds of car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VehicleKind {
+    /// A simulated one in this process.
+    #[default]
+    Sim,
+    /// A real one, or the bench of one, behind a KUKSA databroker.
+    Kuksa,
+}
+
 /// The car.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VehicleConfig {
+    /// Which kind.
+    pub kind: VehicleKind,
+    /// The way to the databroker of `kuksa`.
+    #[cfg(feature = "kuksa")]
+    pub kuksa: crate::vehicle::kuksa::Settings,
     /// State of the simulated car.
     pub state: Option<PathBuf>,
     /// What this car lacks of the policy's inventory: `tool`, `tool.parameter` or `result.tool.field`.
@@ -169,6 +185,8 @@ impl Config {
             &mut offer.cache,
             &mut offer.answers,
         ];
+        #[cfg(feature = "kuksa")]
+        let paths = paths.into_iter().chain([&mut vehicle.kuksa.ca, &mut vehicle.kuksa.token]);
         for relative in paths.into_iter().flatten() {
             *relative = folder.join(&relative);
         }
@@ -194,6 +212,19 @@ mod tests {
         let config = read("policy = \"cabin.obl\"\n[service]\nidle_s = 5\n").unwrap();
         assert_eq!(config.policy.as_deref(), Some(Path::new("cabin.obl")));
         assert_eq!(config.service, ServiceConfig { idle_s: 5, ..ServiceConfig::default() });
+    }
+
+    #[cfg(feature = "kuksa")]
+    #[test]
+    fn a_databroker_is_named_with_its_files_beside_the_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("obligato.toml");
+        let text = "[vehicle]\nkind = \"kuksa\"\n[vehicle.kuksa]\naddress = \"https://car:1\"\nca = \"ca.pem\"\ntoken = \"token\"\n";
+        std::fs::write(&path, text).unwrap();
+        let vehicle = Config::read(&path).unwrap().vehicle;
+        assert_eq!((vehicle.kind, vehicle.kuksa.timeout_ms), (VehicleKind::Kuksa, 2_000));
+        assert_eq!(vehicle.kuksa.ca, Some(folder.path().join("ca.pem")));
+        assert_eq!(vehicle.kuksa.token, Some(folder.path().join("token")));
     }
 
     #[test]

@@ -37,7 +37,9 @@ mod work;
 mod worker;
 
 pub use bus::{Bus, BusError};
-pub use config::{Config, OfferConfig, ServiceConfig, StudentConfig, StudentKind, VehicleConfig, WithoutCompiler};
+pub use config::{
+    Config, OfferConfig, ServiceConfig, StudentConfig, StudentKind, VehicleConfig, VehicleKind, WithoutCompiler,
+};
 pub use error::{Refusal, ServiceError};
 pub use manager::ManagerProxy;
 pub use policy::PolicyProxy;

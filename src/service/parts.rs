@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
+
 use super::ServiceError;
 use super::car::Car;
 use super::compiler::compiler;
-use super::config::{Config, VehicleConfig};
+use super::config::{Config, VehicleConfig, VehicleKind};
 use super::offers::Offers;
 use super::run::Parts;
 use super::students;
@@ -14,15 +16,15 @@ use crate::policy::{HardLimits, Policy};
 use crate::state::SystemClock;
 use crate::tools::Removed;
 use crate::turn::Session;
-use crate::vehicle::{Scenario, Sim};
+use crate::vehicle::{Scenario, Sim, Vehicle};
 use crate::verify::SessionId;
 
 /// Loads everything but the model, which takes seconds and has a thread of its own.
-pub(super) fn load(config: &Config) -> Result<Parts, ServiceError> {
+pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceError> {
     let policy = Arc::new(policy(config)?);
     let limits = Arc::new(limits(config, &policy)?);
-    let (sim, situation) = simulated(&config.vehicle, &policy)?;
-    let car = Car::new(Arc::new(sim));
+    let (vehicle, situation) = vehicle(&config.vehicle, &policy, runtime)?;
+    let car = Car::new(vehicle);
     let removed = removed(&config.vehicle, &policy)?;
     let (turn, under) = (config.turn.clone(), policy.clone());
     let make_session = Box::new(move |path: &str| {
@@ -66,6 +68,31 @@ fn removed(config: &VehicleConfig, policy: &Policy) -> Result<Removed, ServiceEr
         ))),
         None => Ok(Removed::from_iter(&config.removed)),
     }
+}
+
+/// The car, and the place and time that a simulated one starts with.
+fn vehicle(
+    config: &VehicleConfig,
+    policy: &Arc<Policy>,
+    runtime: &Handle,
+) -> Result<(Arc<dyn Vehicle>, String), ServiceError> {
+    match config.kind {
+        VehicleKind::Sim => simulated(config, policy).map(|(sim, situation)| (Arc::new(sim) as _, situation)),
+        VehicleKind::Kuksa => Ok((kuksa(config, policy, runtime)?, String::new())),
+    }
+}
+
+#[cfg(feature = "kuksa")]
+fn kuksa(config: &VehicleConfig, policy: &Arc<Policy>, runtime: &Handle) -> Result<Arc<dyn Vehicle>, ServiceError> {
+    let car = crate::vehicle::kuksa::Kuksa::open(&config.kuksa, policy.clone(), runtime)
+        .map_err(|error| ServiceError::Setting(error.to_string()))?;
+    Ok(Arc::new(car))
+}
+
+#[cfg(not(feature = "kuksa"))]
+fn kuksa(_: &VehicleConfig, _: &Arc<Policy>, _: &Handle) -> Result<Arc<dyn Vehicle>, ServiceError> {
+    let why = "`vehicle.kind = \"kuksa\"` needs a service that was built with the feature `kuksa`";
+    Err(ServiceError::Setting(why.to_owned()))
 }
 
 /// The simulated car, and the place and time that it starts with.

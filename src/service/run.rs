@@ -39,7 +39,7 @@ pub fn run(config: Config) -> Result<(), ServiceError> {
         .enable_all()
         .build()
         .map_err(ServiceError::Threads)?;
-    let parts = parts::load(&config)?;
+    let parts = parts::load(&config, runtime.handle())?;
     // Nobody waits for this: a check that comes first gathers what it needs itself.
     let policy = Arc::clone(&parts.policy);
     drop(runtime.spawn_blocking(move || policy.warm()));

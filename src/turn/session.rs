@@ -54,6 +54,8 @@ pub struct Session {
     pub(super) spoken_under: Option<(PolicyHash, u64)>,
     /// The epoch of the car that the history knows.
     pub(super) epoch: u64,
+    /// What this car was said to lack of the inventory.
+    declared: Removed,
 }
 
 impl std::fmt::Debug for Session {
@@ -86,6 +88,7 @@ impl Session {
             ledger: Ledger::default(),
             spoken_under: None,
             epoch,
+            declared: Removed::default(),
         }
     }
 
@@ -110,9 +113,21 @@ impl Session {
         self.history.set_now(now);
     }
 
-    /// Names what this car lacks of the inventory.
+    /// Names what this car lacks of the inventory. A tool that nobody in the car carries out is lacking
+    /// for as long as that is so, whether it is named or not.
     pub fn set_removed(&mut self, removed: Removed) {
-        self.history.set_removed(removed);
+        self.declared = removed;
+        self.learn_what_is_lacking();
+    }
+
+    fn learn_what_is_lacking(&mut self) {
+        let mut removed = self.declared.clone();
+        for tool in self.policy.inventory.iter().filter(|tool| !self.vehicle.serves(tool.name.as_str())) {
+            removed.insert(tool.name.as_str());
+        }
+        if removed != *self.history.removed() {
+            self.history.set_removed(removed);
+        }
     }
 
     /// Sets the side the driver sits on.
@@ -190,6 +205,10 @@ impl Session {
     /// Brings the history up to the car: what other hands changed must be read again.
     pub(super) fn refresh(&mut self) {
         self.history.set_clock(self.clock.since_boot());
+        self.learn_what_is_lacking();
+        if let Some(side) = self.vehicle.side() {
+            self.history.set_side(side);
+        }
         let epoch = self.vehicle.epoch();
         if epoch != self.epoch {
             self.history.forget_car();
