@@ -54,6 +54,8 @@ pub struct Session {
     pub(super) spoken_under: Option<(PolicyHash, u64)>,
     /// The epoch of the car that the history knows.
     pub(super) epoch: u64,
+    /// What this car lacks of the inventory for good.
+    lacks: Removed,
 }
 
 impl std::fmt::Debug for Session {
@@ -73,7 +75,7 @@ impl Session {
     ) -> Self {
         let history = History::new(&policy.model);
         let epoch = vehicle.epoch();
-        Self {
+        let mut session = Self {
             id,
             policy,
             limits,
@@ -86,7 +88,10 @@ impl Session {
             ledger: Ledger::default(),
             spoken_under: None,
             epoch,
-        }
+            lacks: Removed::default(),
+        };
+        session.take_stock();
+        session
     }
 
     /// Replaces the clock, so that a test can let time pass.
@@ -110,9 +115,11 @@ impl Session {
         self.history.set_now(now);
     }
 
-    /// Names what this car lacks of the inventory.
+    /// Names what this car lacks of the inventory for good. What nobody in the car carries out at the
+    /// moment counts as removed besides, for as long as that is so.
     pub fn set_removed(&mut self, removed: Removed) {
-        self.history.set_removed(removed);
+        self.lacks = removed;
+        self.take_stock();
     }
 
     /// Sets the side the driver sits on.
@@ -194,6 +201,15 @@ impl Session {
         if epoch != self.epoch {
             self.history.forget_car();
             self.epoch = epoch;
+            self.take_stock();
         }
+    }
+
+    /// Looks which tools the car serves as it is.
+    fn take_stock(&mut self) {
+        let mut removed = self.lacks.clone();
+        let names = self.policy.inventory.iter().map(|tool| tool.name.as_str());
+        names.filter(|name| !self.vehicle.serves(name)).for_each(|name| removed.insert(name));
+        self.history.set_removed(removed);
     }
 }

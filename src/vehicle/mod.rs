@@ -4,6 +4,7 @@
 //! embedded car of the demo and of tests; it judges what was done to it by [`Invariant`]s of its own.
 
 mod invariants;
+mod providers;
 mod routes;
 mod sim;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use crate::model::ToolCall;
 use crate::state::Outcome;
 
 pub use invariants::{Bound, Invariant, Violation};
+pub use providers::{Offered, Others, PROVIDER_INTERFACE, Providers, RESULT_BYTES, Rejected, Seat};
 pub use routes::Routes;
 pub use sim::{Delivered, Fault, FaultMode, Scenario, ScenarioError, Sim, SimHandle};
 
@@ -52,7 +54,8 @@ pub trait Vehicle: Send + Sync {
     /// Carries out a write or answers a read. The caller bounds the time.
     fn call<'a>(&'a self, call: &'a ToolCall, deadline: Duration) -> Pending<'a>;
 
-    /// Whether this car, as it is at this moment, has somebody who carries out calls of a tool.
+    /// Whether this car, as it is at this moment, has somebody who carries out calls of a tool. That it
+    /// changes is a change of the epoch.
     fn serves(&self, _tool: &str) -> bool {
         true
     }
