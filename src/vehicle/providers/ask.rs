@@ -1,5 +1,6 @@
 //! One call to a provider, and what its answer is worth.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::vehicle::Answer;
 ///
 /// - `arguments` and `result` are JSON objects as text, because JSON Schema is what both sides agreed on
 ///   and D-Bus types would lose some of it;
-/// - `call` names this call on this bus for good;
+/// - `call` names this call for good: a provider that has carried it out does not do so again;
 /// - `expiry` is a time of `CLOCK_BOOTTIME` in microseconds: a provider that has not begun by then must
 ///   not begin any more, and nobody listens to what it answers later;
 /// - `status` is `done` (`result` is the result), `failed` (nothing changed, `result` says why) or
@@ -32,8 +33,21 @@ pub const RESULT_BYTES: usize = 256 * 1024;
 /// Longest explanation that is passed on, in characters; it may be spoken.
 const WHY: usize = 200;
 
-/// Calls of this process, counted so that no two have the same name.
-static CALLS: AtomicU64 = AtomicU64::new(0);
+/// A name for a call that no other call has, of whichever process on whichever bus: providers keep it.
+fn call_name() -> String {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    static PROCESS: OnceLock<String> = OnceLock::new();
+    let process = PROCESS.get_or_init(|| {
+        let mut random = [0_u8; 16];
+        // Without a source of randomness, process and time are the best that there is.
+        if getrandom::fill(&mut random).is_err() {
+            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            random = (since.as_nanos() ^ (u128::from(std::process::id()) << 96)).to_le_bytes();
+        }
+        random.iter().map(|byte| format!("{byte:02x}")).collect()
+    });
+    format!("{process}/{}", CALLS.fetch_add(1, Ordering::Relaxed))
+}
 
 /// The way to a provider.
 #[derive(Debug)]
@@ -67,8 +81,7 @@ impl Line {
             return Answer::Failed(gone.to_owned());
         }
         let arguments = Json::Object(call.arguments.clone()).to_string();
-        let us = self.connection.unique_name().map_or("", |name| name.as_str());
-        let name = format!("{us}/{}", CALLS.fetch_add(1, Ordering::Relaxed));
+        let name = call_name();
         let expiry = clock.since_boot().saturating_add(deadline);
         let body = (tool.name.as_str(), arguments.as_str(), name.as_str(), micros(expiry));
         let asked =
