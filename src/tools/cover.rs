@@ -8,8 +8,18 @@
 use serde_json::{Map, Value as Json};
 
 /// Words that say nothing about values. What `$defs` define counts only where it is referred to.
-const NOTES: &[&str] =
-    &["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$defs", "definitions"];
+const NOTES: &[&str] = &[
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "$comment",
+    "$defs",
+    "definitions",
+];
 
 /// Words whose clause means the same wherever it stands, understood or not.
 const ALONE: &[&str] = &[
@@ -257,9 +267,8 @@ impl Clause<'_> {
             return Ok(());
         }
         // Tuples mean different things in different versions of JSON Schema.
-        let tuples = |map: &Map<String, Json>| {
-            map.contains_key("prefixItems") || map.get("items").is_some_and(Json::is_array)
-        };
+        let tuples =
+            |map: &Map<String, Json>| map.contains_key("prefixItems") || map.get("items").is_some_and(Json::is_array);
         if tuples(self.wide) || tuples(self.narrow) {
             return self.fault("lists of fixed places are not understood");
         }
@@ -286,7 +295,9 @@ impl Clause<'_> {
             match (given.and_then(|g| g.get(name)), closed(self.narrow)) {
                 (Some(property), _) => cover(schema, property, &path)?,
                 (None, true) => {}
-                (None, false) => cover(schema, self.narrow.get("additionalProperties").unwrap_or(&Json::Bool(true)), &path)?,
+                (None, false) => {
+                    cover(schema, self.narrow.get("additionalProperties").unwrap_or(&Json::Bool(true)), &path)?
+                }
             }
         }
         Ok(())
@@ -318,7 +329,9 @@ impl Clause<'_> {
 /// Whether a schema refers to another one: the same reference means something else in another document.
 fn refers(schema: &Json) -> bool {
     match schema {
-        Json::Object(map) => map.iter().any(|(word, inner)| word.ends_with("ef") && word.starts_with('$') || refers(inner)),
+        Json::Object(map) => {
+            map.iter().any(|(word, inner)| word.ends_with("ef") && word.starts_with('$') || refers(inner))
+        }
         Json::Array(items) => items.iter().any(refers),
         _ => false,
     }

@@ -185,4 +185,3 @@ impl Vehicle for Others {
         self.vehicle.epoch()
     }
 }
-

@@ -46,7 +46,9 @@ pub(crate) fn show(data: &Transaction<'_>) -> Result<Json, StoreError> {
     })?;
     let mails = rows(data, "SELECT at, recipients, content FROM mail ORDER BY rowid", [], |row| {
         let recipients: Json = serde_json::from_str(&row.get::<_, String>(1)?).unwrap_or_default();
-        Ok(json!({"at": row.get::<_, i64>(0)?, "email_addresses": recipients, "content_message": row.get::<_, String>(2)?}))
+        Ok(
+            json!({"at": row.get::<_, i64>(0)?, "email_addresses": recipients, "content_message": row.get::<_, String>(2)?}),
+        )
     })?;
     Ok(json!({"phone_calls": calls, "mails": mails, "navigation": navigation::state(data, navigation::Nothing {})?}))
 }

@@ -18,7 +18,8 @@ pub(crate) struct ByName {
 
 pub(crate) fn find_location(data: &Transaction<'_>, asked: ByName) -> Result<Json, StoreError> {
     let wanted = asked.location.to_lowercase();
-    let all = rows(data, "SELECT id, name FROM location", [], |r| Ok((r.get::<_, String>(0)?, r.get::<_, String>(1)?)))?;
+    let all =
+        rows(data, "SELECT id, name FROM location", [], |r| Ok((r.get::<_, String>(0)?, r.get::<_, String>(1)?)))?;
     match all.into_iter().find(|(_, name)| name.to_lowercase() == wanted) {
         Some((id, name)) => Ok(json!({"location_id": id, "name": name})),
         None => refused("No location of this name is known."),
@@ -51,7 +52,8 @@ pub(crate) fn search_along(data: &Transaction<'_>, asked: Along) -> Result<Json,
 }
 
 fn search(data: &Transaction<'_>, place: &str, category: &str, nothing: &str) -> Result<Json, StoreError> {
-    let query = "SELECT id, name, distance_km, open_from, open_until, phone_number FROM near JOIN poi ON poi.id = near.poi
+    let query =
+        "SELECT id, name, distance_km, open_from, open_until, phone_number FROM near JOIN poi ON poi.id = near.poi
                  WHERE place = ?1 AND category = ?2 ORDER BY distance_km, id";
     let found = rows(data, query, [place, category], |row| {
         let mut poi = json!({
@@ -180,10 +182,7 @@ pub(crate) fn stop(data: &Transaction<'_>, _: Nothing) -> Result<Json, StoreErro
 }
 
 /// Edits the running tour.
-fn edit(
-    data: &Transaction<'_>,
-    change: impl FnOnce(&mut Tour) -> Result<(), StoreError>,
-) -> Result<Json, StoreError> {
+fn edit(data: &Transaction<'_>, change: impl FnOnce(&mut Tour) -> Result<(), StoreError>) -> Result<Json, StoreError> {
     let mut tour = Tour::read(data)?;
     if tour.stops.is_empty() {
         return refused("Navigation is not running.");

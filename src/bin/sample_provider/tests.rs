@@ -93,7 +93,8 @@ async fn it_answers_every_read_of_the_simulated_car_as_the_simulated_car_does() 
             "start_id": "x", "destination_id": "y", "first_name": "Nemo", "contact_id": "x"});
         let schema: Json = serde_json::from_str(&policy.inventory.get(tool.name).unwrap().schema).unwrap();
         let takes = |name: &str| schema["properties"].get(name).is_some();
-        let nobody: Json = nobody.as_object().unwrap().iter().filter(|(n, _)| takes(n)).map(|(n, v)| (n.clone(), v.clone())).collect();
+        let nobody: Json =
+            nobody.as_object().unwrap().iter().filter(|(n, _)| takes(n)).map(|(n, v)| (n.clone(), v.clone())).collect();
         for mut arguments in asked.chain([nobody]) {
             if takes("month") {
                 arguments = json!({"month": 6, "day": 15});
@@ -117,17 +118,32 @@ async fn it_edits_a_tour_as_the_simulated_car_does() {
         ("loc_hallbach_1001", "loc_neufelden_1002", "loc_marlau_1003", "loc_seebruck_1004");
     let steps = [
         ("set_new_navigation", json!({"waypoint_ids": [home, goal], "route_ids": ["rt_hallbach_marlau_3001"]})),
-        ("navigation_add_one_waypoint", json!({"waypoint_id_to_add": between, "waypoint_id_before": home,
-            "route_id_to_waypoint": "rt_hallbach_neufelden_3011", "route_id_from_waypoint": "rt_neufelden_marlau_3021"})),
-        ("navigation_add_one_waypoint", json!({"waypoint_id_to_add": beyond, "waypoint_id_before": goal,
-            "route_id_to_waypoint": "rt_marlau_seebruck_3051"})),
-        ("navigation_replace_one_waypoint", json!({"waypoint_id_to_replace": between, "new_waypoint_id": between,
-            "route_id_to_waypoint": "rt_hallbach_neufelden_3012", "route_id_from_waypoint": "rt_neufelden_marlau_3022"})),
+        (
+            "navigation_add_one_waypoint",
+            json!({"waypoint_id_to_add": between, "waypoint_id_before": home,
+            "route_id_to_waypoint": "rt_hallbach_neufelden_3011", "route_id_from_waypoint": "rt_neufelden_marlau_3021"}),
+        ),
+        (
+            "navigation_add_one_waypoint",
+            json!({"waypoint_id_to_add": beyond, "waypoint_id_before": goal,
+            "route_id_to_waypoint": "rt_marlau_seebruck_3051"}),
+        ),
+        (
+            "navigation_replace_one_waypoint",
+            json!({"waypoint_id_to_replace": between, "new_waypoint_id": between,
+            "route_id_to_waypoint": "rt_hallbach_neufelden_3012", "route_id_from_waypoint": "rt_neufelden_marlau_3022"}),
+        ),
         ("navigation_delete_destination", json!({"destination_id_to_delete": beyond})),
-        ("navigation_replace_final_destination", json!({"new_destination_id": beyond,
-            "route_id_to_destination": "rt_neufelden_seebruck_3041"})),
-        ("navigation_delete_waypoint", json!({"waypoint_id_to_delete": between,
-            "route_id_without_waypoint": "rt_hallbach_seebruck_3031"})),
+        (
+            "navigation_replace_final_destination",
+            json!({"new_destination_id": beyond,
+            "route_id_to_destination": "rt_neufelden_seebruck_3041"}),
+        ),
+        (
+            "navigation_delete_waypoint",
+            json!({"waypoint_id_to_delete": between,
+            "route_id_without_waypoint": "rt_hallbach_seebruck_3031"}),
+        ),
         ("delete_current_navigation", json!({})),
     ];
     for (tool, arguments) in steps {
@@ -152,8 +168,16 @@ fn a_tour_whose_routes_lead_elsewhere_is_refused_and_the_old_one_stays() {
         ("set_new_navigation", json!({"waypoint_ids": [home, goal], "route_ids": []}), "one route for each leg"),
         ("navigation_delete_destination", json!({"destination_id_to_delete": goal}), "keeps a start and a destination"),
         ("navigation_delete_destination", json!({"destination_id_to_delete": home}), "is not the destination"),
-        ("navigation_delete_waypoint", json!({"waypoint_id_to_delete": home, "route_id_without_waypoint": "x"}), "keeps a start"),
-        ("navigation_delete_waypoint", json!({"waypoint_id_to_delete": "x", "route_id_without_waypoint": "x"}), "is no waypoint"),
+        (
+            "navigation_delete_waypoint",
+            json!({"waypoint_id_to_delete": home, "route_id_without_waypoint": "x"}),
+            "keeps a start",
+        ),
+        (
+            "navigation_delete_waypoint",
+            json!({"waypoint_id_to_delete": "x", "route_id_without_waypoint": "x"}),
+            "is no waypoint",
+        ),
         ("set_new_navigation", json!({"waypoints": []}), "cannot be read"),
     ];
     for (tool, arguments, why) in refused {

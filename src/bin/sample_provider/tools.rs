@@ -4,10 +4,10 @@ use rusqlite::Transaction;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use crate::store::{Store, StoreError, once};
 use crate::messages;
 use crate::navigation;
 use crate::people;
+use crate::store::{Store, StoreError, once};
 
 /// The definitions of the cabin's tools; what is registered is taken from here.
 const DEFINITIONS: &str = include_str!("../../../policies/cabin/tools.json");

@@ -16,10 +16,16 @@ fn takes(wide: Json, narrow: Json) -> bool {
 fn a_wider_range_or_list_of_words_covers_a_narrower_one_and_not_the_other_way_round() {
     let pairs = [
         (json!({"type": "number"}), json!({"type": "integer"})),
-        (json!({"type": "integer", "minimum": 0, "maximum": 100}), json!({"type": "integer", "minimum": 0, "maximum": 50})),
+        (
+            json!({"type": "integer", "minimum": 0, "maximum": 100}),
+            json!({"type": "integer", "minimum": 0, "maximum": 50}),
+        ),
         (json!({"type": "string", "enum": ["A", "B", "C"]}), json!({"type": "string", "enum": ["A", "C"]})),
         (json!({"type": "integer"}), json!({"type": "integer", "multipleOf": 5})),
-        (json!({"type": "array", "items": {"type": "string"}}), json!({"type": "array", "items": {"type": "string"}, "minItems": 1})),
+        (
+            json!({"type": "array", "items": {"type": "string"}}),
+            json!({"type": "array", "items": {"type": "string"}, "minItems": 1}),
+        ),
         (json!({"type": ["string", "null"]}), json!({"type": "string"})),
         (json!({"type": "string"}), json!({"type": "string", "maxLength": 8})),
         (json!(true), json!({"type": "string", "pattern": "^a"})),
@@ -34,9 +40,11 @@ fn a_wider_range_or_list_of_words_covers_a_narrower_one_and_not_the_other_way_ro
 
 #[test]
 fn parameters_are_compared_by_name() {
-    let policy = json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}});
+    let policy =
+        json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}});
     let provider = |required: Json, properties: Json| {
-        let schema = json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false});
+        let schema =
+            json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false});
         covers(&schema, &policy)
     };
     let (a, b) = (json!({"type": "string"}), json!({"type": "number"}));
@@ -51,7 +59,10 @@ fn a_clause_that_nobody_understands_is_a_no_unless_the_policy_has_the_same() {
     let odd = json!({"type": "string", "contentEncoding": "base64"});
     assert!(!takes(odd.clone(), json!({"type": "string"})));
     assert!(!takes(json!({"type": "string", "pattern": "^a"}), json!({"type": "string", "pattern": "^ab"})));
-    assert!(takes(json!({"type": "string", "pattern": "^a"}), json!({"type": "string", "pattern": "^a", "maxLength": 3})));
+    assert!(takes(
+        json!({"type": "string", "pattern": "^a"}),
+        json!({"type": "string", "pattern": "^a", "maxLength": 3})
+    ));
     // The same reference leads elsewhere in another document.
     let refers = |leads: &str| json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": leads}}});
     assert!(covers(&refers("string"), &refers("string")).is_ok());

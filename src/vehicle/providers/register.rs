@@ -187,4 +187,3 @@ impl Providers {
         Ok(tool.name.clone())
     }
 }
-
