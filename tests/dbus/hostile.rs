@@ -145,7 +145,7 @@ async fn whoever_never_answers_holds_up_nobody_else_and_is_not_listened_to_later
     sleep(Duration::from_millis(600)).await;
     assert_eq!(slow.asked().len(), 1);
     // The late answer was nobody's, and the next call has its own.
-    drop(slow);
+    slow.leave().await;
     let client = Client::new(rig.connect().await).await;
     client.wait_for_absent(&[PHONE]).await;
     second.register(&[tool(PHONE, "write")]).await.unwrap();

@@ -208,8 +208,7 @@ async fn a_read_of_a_provider_is_checked_and_a_change_by_other_hands_makes_it_ol
     let gathers = async || {
         let draft = calls(&[("set_air_conditioning", json!({"on": true}))]);
         let report: Json = serde_json::from_str(&session.verify(&draft.to_string()).await.unwrap()).unwrap();
-        report["findings"].to_string().contains("get_climate_settings()")
-            || report["findings"].to_string().contains("get_climate_settings\"")
+        report["findings"].to_string().contains(r#""tool":"get_climate_settings""#)
     };
     assert!(gathers().await);
     let report = execute(&session, &calls(&[("get_climate_settings", json!({}))])).await;

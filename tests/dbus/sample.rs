@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value as Json, json};
 use zbus::fdo;
 
-use super::provider::phone;
-use super::rig::{Client, Rig, Setup, calls};
+use super::provider::{execute, heard, phone};
+use super::rig::{Client, Rig, Setup, calls, says};
 
 const CONFIG: &str = "[vehicle]\nprovided = [\"call_phone_by_number\", \"send_email\"]\n\
     [[vehicle.provider]]\nname = \"org.obligato.SampleProvider1\"\n";
@@ -68,17 +68,18 @@ impl Drop for Sample {
 #[tokio::test(flavor = "multi_thread")]
 async fn navigation_is_set_and_a_mail_is_sent_after_a_yes_and_both_outlive_the_provider() {
     let mail = json!({"email_addresses": ["anna.berger@example.org"], "content_message": "I am late."});
+    let tour = json!({"waypoint_ids": [HOME, GOAL], "route_ids": ["rt_hallbach_marlau_3001"]});
     let drafts = [
         calls(&[("get_location_id_by_location_name", json!({"location": "Marlau"}))]),
         calls(&[("get_routes_from_start_to_destination", json!({"start_id": HOME, "destination_id": GOAL}))]),
-        calls(&[(
-            "set_new_navigation",
-            json!({"waypoint_ids": [HOME, GOAL], "route_ids": ["rt_hallbach_marlau_3001"]}),
-        )]),
-        calls(&[("get_contact_information", json!({"contact_id": "con_4001"}))]),
+        calls(&[("set_new_navigation", tour)]),
+        says("The navigation to Marlau is running on the fastest route."),
+        says("The navigation to Marlau is running on the fastest route, which includes a toll road."),
         calls(&[("send_email", mail.clone())]),
+        says("The mail to Anna is sent."),
     ];
-    let rig = Rig::start(Setup::drafts(&drafts).config(CONFIG)).await;
+    let config = format!("{CONFIG}[turn]\nreplies = \"student\"\n");
+    let rig = Rig::start(Setup::drafts(&drafts).config(&config)).await;
     let client = rig.client().await;
     let sample = Sample::of(&rig, &client).await;
     let session = client.open().await;
@@ -87,17 +88,26 @@ async fn navigation_is_set_and_a_mail_is_sent_after_a_yes_and_both_outlive_the_p
         assert_eq!(done, expected, "{text} {said}");
         said
     };
-    say("Where is Marlau?", "replied").await;
-    say("Which routes lead to Marlau?", "replied").await;
-    let set = say("Start the navigation to Marlau on the fastest route.", "replied").await;
-    assert!(set.contains("toll"), "what the provider answered is what the policy wants said: {set}");
+    let said = say("Start the navigation to Marlau on the fastest route.", "replied").await;
+    assert!(said.contains("toll"), "what the provider answered is what the policy wants said: {said}");
+    let asked = say("Send a mail to anna.berger@example.org with the text: I am late.", "asked").await;
+    assert!(asked.contains("anna.berger@example.org") && asked.contains("I am late."), "{asked}");
+    assert_eq!(sample.shown()["mails"], json!([]), "nothing is sent before the yes");
+    assert_eq!(say("Yes.", "replied").await, "The mail to Anna is sent.");
+
+    drop(sample);
+    client.wait_for_absent(&["set_new_navigation"]).await;
+    let sample = Sample::of(&rig, &client).await;
+    let shown = sample.shown();
+    assert_eq!(shown["mails"].as_array().unwrap().len(), 1);
+    assert_eq!(shown["mails"][0]["content_message"], mail["content_message"]);
+    let other = client.open().await;
+    heard(&other, "Is the navigation running?").await;
+    let report = execute(&other, &calls(&[("get_current_navigation_state", json!({}))])).await;
+    let read: Json = serde_json::from_str(report["executed"][0]["detail"].as_str().unwrap()).unwrap();
     let tour = json!({"navigation_active": true, "waypoint_ids": [HOME, GOAL],
         "route_ids": ["rt_hallbach_marlau_3001"], "includes_toll": true});
-    assert_eq!(sample.shown()["navigation"], tour);
-
-    let session = client.open().await;
-    let asked = session.say("Send a mail to anna.berger@example.org with the text: I am late.").await.unwrap();
-    println!("{asked:?}");
+    assert_eq!(read, tour);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -170,7 +180,7 @@ async fn it_registers_whenever_the_service_comes() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        while client.providers.provided().await.is_ok_and(|p| !p.is_empty()) == false {
+        while !client.providers.provided().await.is_ok_and(|p| !p.is_empty()) {
             assert!(sample.child.try_wait().unwrap().is_none(), "it goes on without the service");
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }

@@ -84,6 +84,26 @@ async fn the_bus_policy_lets_the_service_user_serve() {
     bus.wait().unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_but_the_service_user_calls_a_provider() {
+    let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout).unwrap();
+    for (service_user, reaches) in [(user.trim(), true), ("nobody", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut bus, address) = strict_bus(folder.path(), service_user);
+        let connect = || zbus::connection::Builder::address(address.as_str()).build();
+        let (provider, caller) = (connect().await.unwrap(), connect().await.unwrap());
+        // A connection with an object server answers calls of what it does not have.
+        provider.object_server();
+        let name = provider.unique_name().unwrap().clone();
+        let called = caller.call_method(Some(name), "/", Some("org.obligato.Provider1"), "Call", &()).await;
+        let Err(zbus::Error::FDO(refused)) = called else { panic!("{called:?}") };
+        let denied = matches!(*refused, zbus::fdo::Error::AccessDenied(_));
+        assert_eq!(denied, !reaches, "{service_user}: {refused:?}");
+        bus.kill().unwrap();
+        bus.wait().unwrap();
+    }
+}
+
 #[test]
 fn the_service_manager_hears_of_readiness_life_and_end() {
     let folder = tempfile::tempdir().unwrap();
