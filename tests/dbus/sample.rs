@@ -74,7 +74,6 @@ async fn navigation_is_set_and_a_mail_is_sent_after_a_yes_and_both_outlive_the_p
         calls(&[("get_routes_from_start_to_destination", json!({"start_id": HOME, "destination_id": GOAL}))]),
         calls(&[("set_new_navigation", tour)]),
         says("The navigation to Marlau is running on the fastest route."),
-        says("The navigation to Marlau is running on the fastest route, which includes a toll road."),
         calls(&[("send_email", mail.clone())]),
         says("The mail to Anna is sent."),
     ];
