@@ -14,7 +14,7 @@ use super::Refusal;
 use super::access::{caller, licence, user};
 use super::harness::Harness;
 use super::pace::Pace;
-use crate::vehicle::{Offered, Seat};
+use crate::vehicle::{Applicant, Offered};
 
 /// The providers' counter.
 pub(super) struct ProvidersObject {
@@ -84,7 +84,7 @@ impl ProvidersObject {
         let bus = DBusProxy::new(connection).await?;
         self.clear_away_the_gone(&bus, &caller, &offered).await;
         let names = licence.names.clone();
-        let seat = Seat {
+        let applicant = Applicant {
             connection: connection.clone(),
             owner: caller.clone(),
             object: object.into(),
@@ -92,7 +92,7 @@ impl ProvidersObject {
             tools: licence.tools,
         };
         let providers = &self.harness.providers;
-        providers.register(seat, &offered).inspect_err(|why| {
+        providers.register(applicant, &offered).inspect_err(|why| {
             tracing::warn!(provider = caller.as_str(), %why, "a registration was refused");
         })?;
         // The caller may have left, or lost its name, before it was in the table that is cleared then.

@@ -21,7 +21,7 @@ use crate::model::ToolCall;
 use crate::state::Outcome;
 
 pub use invariants::{Bound, Invariant, Violation};
-pub use providers::{Offered, Others, PROVIDER_INTERFACE, Providers, RESULT_BYTES, Rejected, Seat};
+pub use providers::{Applicant, Offered, Others, PROVIDER_INTERFACE, Providers, RESULT_BYTES, Rejected};
 pub use routes::Routes;
 pub use sim::{Delivered, Fault, FaultMode, Scenario, ScenarioError, Sim, SimHandle};
 

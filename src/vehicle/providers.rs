@@ -31,7 +31,7 @@ use crate::policy::Policy;
 use crate::state::Clock;
 
 pub use ask::{PROVIDER_INTERFACE, RESULT_BYTES};
-pub use register::{Offered, Rejected, Seat};
+pub use register::{Applicant, Offered, Rejected};
 
 use ask::Line;
 

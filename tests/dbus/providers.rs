@@ -116,6 +116,10 @@ async fn nobody_provides_anything_unless_the_configuration_says_so() {
     let refused = Provider::willing(&rig).await.register(&[tool(PHONE, "write")]).await;
     assert!(matches!(refused, Err(Refusal::NotAProvider(_))), "{refused:?}");
 
+    let rig = Rig::start(Setup::without_student().config("[[vehicle.provider]]\nuser = 4294967294\n")).await;
+    let refused = Provider::willing(&rig).await.register(&[tool(PHONE, "write")]).await;
+    assert!(matches!(refused, Err(Refusal::NotAProvider(_))), "{refused:?}");
+
     let named = "[[vehicle.provider]]\nname = \"org.example.Phone\"\ntools = [\"call_phone_by_number\"]\n";
     let rig = Rig::start(Setup::without_student().config(named)).await;
     let provider = Provider::willing(&rig).await;

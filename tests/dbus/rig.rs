@@ -150,6 +150,7 @@ impl Rig {
     }
 
     /// A folder that lives as long as the rig.
+    #[cfg(feature = "sample-provider")]
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }

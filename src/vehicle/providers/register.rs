@@ -25,9 +25,9 @@ pub struct Offered {
     pub schema: String,
 }
 
-/// Where a provider sits on the bus and what it may do there.
+/// Who wants to provide tools: where it is on the bus, and what it may do there.
 #[derive(Debug, Clone)]
-pub struct Seat {
+pub struct Applicant {
     /// Our connection to the bus.
     pub connection: zbus::Connection,
     /// The provider's connection.
@@ -102,13 +102,13 @@ impl Providers {
     ///
     /// # Errors
     /// [`Rejected`] with the first tool that is not accepted.
-    pub fn register(&self, seat: Seat, offered: &[Offered]) -> Result<(), Rejected> {
+    pub fn register(&self, applicant: Applicant, offered: &[Offered]) -> Result<(), Rejected> {
         self.shape(offered)?;
         let tools: Vec<ToolName> =
-            offered.iter().map(|o| self.accept(o, seat.tools.as_deref())).collect::<Result<_, _>>()?;
-        let owner = seat.owner.to_string();
-        let line = Line::new(seat.connection, seat.owner, seat.object);
-        let registration = Arc::new(Registration { line, names: seat.names, ended: watch::Sender::new(false) });
+            offered.iter().map(|o| self.accept(o, applicant.tools.as_deref())).collect::<Result<_, _>>()?;
+        let owner = applicant.owner.to_string();
+        let line = Line::new(applicant.connection, applicant.owner, applicant.object);
+        let registration = Arc::new(Registration { line, names: applicant.names, ended: watch::Sender::new(false) });
         let mut table = self.table();
         for tool in &tools {
             if let Some(other) = table.by_tool.get(tool).filter(|r| r.line.owner() != owner) {
