@@ -123,6 +123,22 @@ pub struct VehicleConfig {
     pub state: Option<PathBuf>,
     /// What this car lacks of the policy's inventory: `tool`, `tool.parameter` or `result.tool.field`.
     pub removed: Vec<String>,
+    /// Tools that only a provider on the bus may carry out: without one they count as removed.
+    pub provided: Vec<String>,
+    /// Who may provide tools; nobody where none is named.
+    pub provider: Vec<ProviderConfig>,
+}
+
+/// Who may provide tools over D-Bus.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProviderConfig {
+    /// The owner of this bus name, for as long as it owns it.
+    pub name: Option<String>,
+    /// Every connection of the user with this identifier.
+    pub user: Option<u32>,
+    /// The tools it may provide; none named: every tool of the policy.
+    pub tools: Option<Vec<String>>,
 }
 
 /// The service itself.

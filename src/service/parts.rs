@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
+use zbus::names::WellKnownName;
 
 use super::ServiceError;
 use super::car::Car;
 use super::compiler::compiler;
-use super::config::{Config, VehicleConfig, VehicleKind};
+use super::config::{Config, ProviderConfig, VehicleConfig, VehicleKind};
 use super::offers::Offers;
 use super::run::Parts;
 use super::students;
@@ -16,7 +17,7 @@ use crate::policy::{HardLimits, Policy};
 use crate::state::SystemClock;
 use crate::tools::Removed;
 use crate::turn::Session;
-use crate::vehicle::{Scenario, Sim, Vehicle};
+use crate::vehicle::{Others, Providers, Routes, Scenario, Sim, Vehicle};
 use crate::verify::SessionId;
 
 /// Loads everything but the model, which takes seconds and has a thread of its own.
@@ -24,7 +25,9 @@ pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceEr
     let policy = Arc::new(policy(config)?);
     let limits = Arc::new(limits(config, &policy)?);
     let (vehicle, situation) = vehicle(&config.vehicle, &policy, runtime)?;
-    let car = Car::new(vehicle);
+    let providers = providers(&config.vehicle, &policy)?;
+    let rest = Others::new(vehicle, providers.clone());
+    let car = Car::new(Arc::new(Routes::new(vec![providers.clone(), Arc::new(rest)])));
     let removed = removed(&config.vehicle, &policy)?;
     let (turn, under) = (config.turn.clone(), policy.clone());
     let make_session = Box::new(move |path: &str| {
@@ -35,7 +38,7 @@ pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceEr
         session
     });
     let offers = Arc::new(Offers::new(&config.offer, compiler(&config.offer)?));
-    Ok(Parts { policy, make_session, offers, load: students::loader(&config.student)? })
+    Ok(Parts { policy, make_session, offers, providers, load: students::loader(&config.student)? })
 }
 
 fn policy(config: &Config) -> Result<Policy, ServiceError> {
@@ -52,6 +55,28 @@ fn limits(config: &Config, policy: &Policy) -> Result<HardLimits, ServiceError> 
     let limits = HardLimits::parse(&text(path)?).map_err(error)?;
     limits.fit(&policy.model).map_err(error)?;
     Ok(limits)
+}
+
+/// Who may provide tools, and which are left to providers. A misspelt one would be left to the
+/// simulated car.
+fn providers(config: &VehicleConfig, policy: &Arc<Policy>) -> Result<Arc<Providers>, ServiceError> {
+    let named = config.provider.iter().filter_map(|p| p.tools.as_ref()).flatten();
+    if let Some(tool) = config.provided.iter().chain(named).find(|t| policy.inventory.get(t).is_none()) {
+        return Err(ServiceError::Setting(format!(
+            "`{tool}` of `vehicle.provided` or `vehicle.provider` is no tool of the policy `{}`",
+            policy.id
+        )));
+    }
+    let one_way = |p: &ProviderConfig| p.name.is_some() != p.user.is_some();
+    if !config.provider.iter().all(one_way) {
+        return Err(ServiceError::Setting("each `vehicle.provider` needs either a bus `name` or a `user`".to_owned()));
+    }
+    let invalid = |p: &&ProviderConfig| p.name.as_deref().is_some_and(|n| WellKnownName::try_from(n).is_err());
+    if let Some(name) = config.provider.iter().find(invalid).and_then(|p| p.name.as_deref()) {
+        return Err(ServiceError::Setting(format!("`{name}` of `vehicle.provider` is no bus name")));
+    }
+    let reserved = config.provided.iter().map(|tool| tool.as_str().into());
+    Ok(Arc::new(Providers::new(policy.clone(), reserved, Arc::new(SystemClock))))
 }
 
 /// What this car lacks. A part of a tool that the policy does not have is a misspelling, and would

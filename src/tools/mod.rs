@@ -5,6 +5,7 @@
 //! *unknown*. The two need different sentences, so they are different facts.
 
 mod check;
+mod cover;
 mod import;
 mod inventory;
 mod lacking;
@@ -12,6 +13,7 @@ mod removed;
 mod topic;
 
 pub use check::{ArgumentFault, FaultKind};
+pub use cover::{Uncovered, covers};
 pub use import::{ImportError, ImportedTool, import};
 pub use inventory::{Inventory, Kind, Param, ParamType, Tool, ToolIx};
 pub use lacking::lacking;

@@ -54,8 +54,8 @@ pub struct Session {
     pub(super) spoken_under: Option<(PolicyHash, u64)>,
     /// The epoch of the car that the history knows.
     pub(super) epoch: u64,
-    /// What this car was said to lack of the inventory.
-    declared: Removed,
+    /// What this car lacks of the inventory for good.
+    lacks: Removed,
 }
 
 impl std::fmt::Debug for Session {
@@ -75,7 +75,7 @@ impl Session {
     ) -> Self {
         let history = History::new(&policy.model);
         let epoch = vehicle.epoch();
-        Self {
+        let mut session = Self {
             id,
             policy,
             limits,
@@ -88,8 +88,10 @@ impl Session {
             ledger: Ledger::default(),
             spoken_under: None,
             epoch,
-            declared: Removed::default(),
-        }
+            lacks: Removed::default(),
+        };
+        session.take_stock();
+        session
     }
 
     /// Replaces the clock, so that a test can let time pass.
@@ -113,21 +115,11 @@ impl Session {
         self.history.set_now(now);
     }
 
-    /// Names what this car lacks of the inventory. A tool that nobody in the car carries out is lacking
-    /// for as long as that is so, whether it is named or not.
+    /// Names what this car lacks of the inventory for good. What nobody in the car carries out at the
+    /// moment counts as removed besides, for as long as that is so.
     pub fn set_removed(&mut self, removed: Removed) {
-        self.declared = removed;
-        self.learn_what_is_lacking();
-    }
-
-    fn learn_what_is_lacking(&mut self) {
-        let mut removed = self.declared.clone();
-        for tool in self.policy.inventory.iter().filter(|tool| !self.vehicle.serves(tool.name.as_str())) {
-            removed.insert(tool.name.as_str());
-        }
-        if removed != *self.history.removed() {
-            self.history.set_removed(removed);
-        }
+        self.lacks = removed;
+        self.take_stock();
     }
 
     /// Sets the side the driver sits on.
@@ -205,7 +197,6 @@ impl Session {
     /// Brings the history up to the car: what other hands changed must be read again.
     pub(super) fn refresh(&mut self) {
         self.history.set_clock(self.clock.since_boot());
-        self.learn_what_is_lacking();
         if let Some(side) = self.vehicle.side() {
             self.history.set_side(side);
         }
@@ -213,6 +204,17 @@ impl Session {
         if epoch != self.epoch {
             self.history.forget_car();
             self.epoch = epoch;
+        }
+        self.take_stock();
+    }
+
+    /// Looks which tools the car serves as it is.
+    fn take_stock(&mut self) {
+        let mut removed = self.lacks.clone();
+        let names = self.policy.inventory.iter().map(|tool| tool.name.as_str());
+        names.filter(|name| !self.vehicle.serves(name)).for_each(|name| removed.insert(name));
+        if removed != *self.history.removed() {
+            self.history.set_removed(removed);
         }
     }
 }

@@ -7,6 +7,7 @@
 mod invariants;
 #[cfg(feature = "kuksa")]
 pub mod kuksa;
+mod providers;
 mod routes;
 mod sim;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use crate::model::ToolCall;
 use crate::state::{Outcome, Side};
 
 pub use invariants::{Bound, Invariant, Violation};
+pub use providers::{Applicant, Offered, Others, PROVIDER_INTERFACE, Providers, RESULT_BYTES, Rejected};
 pub use routes::Routes;
 pub use sim::{Delivered, Fault, FaultMode, Scenario, ScenarioError, Sim, SimHandle};
 pub use trouble::{Cause, Trouble};
@@ -80,7 +82,8 @@ pub trait Vehicle: Send + Sync {
     /// [`grace`] after it to tell a late effect from none; the caller waits no longer than that.
     fn call<'a>(&'a self, call: &'a ToolCall, deadline: Duration) -> Pending<'a>;
 
-    /// Whether this car, as it is at this moment, has somebody who carries out calls of a tool.
+    /// Whether this car, as it is at this moment, has somebody who carries out calls of a tool. That it
+    /// changes is a change of the epoch.
     fn serves(&self, _tool: &str) -> bool {
         true
     }
