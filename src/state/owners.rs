@@ -17,8 +17,10 @@ pub(super) struct Owner {
     names: Vec<String>,
     /// The same as it was written.
     title: String,
-    /// Identifiers, addresses and numbers shown with that name, as written; its own identifier comes first.
+    /// Identifiers, addresses and numbers shown with that name, as written.
     values: Vec<String>,
+    /// Its own identifier, where there is no doubt which one that is.
+    own: Option<String>,
 }
 
 /// All owners that results have shown; several objects of one name count as one.
@@ -83,8 +85,9 @@ impl<'h> Owners<'h> {
 
 impl Owner {
     /// Adds everybody whom the payload of a result shows.
-    pub(super) fn gather(payload: &Json, found: &mut Vec<Self>) {
-        visit(payload, 0, found);
+    /// Members named in `ends` hold the identifiers of other things: the ends of a leg.
+    pub(super) fn gather(payload: &Json, ends: &[&str], found: &mut Vec<Self>) {
+        visit(payload, 0, ends, found);
     }
 }
 
@@ -93,43 +96,46 @@ impl History {
     /// was shown without a name.
     pub fn title(&self, identifier: &str) -> Option<&str> {
         let shown = self.calls().iter().rev().take(RESULTS).flat_map(|past| &past.contents.owners);
-        let own = |owner: &&Owner| owner.values.first().is_some_and(|value| value == identifier);
+        let own = |owner: &&Owner| owner.own.as_deref() == Some(identifier);
         let mut named = shown.chain(&self.surroundings).filter(own).map(|owner| owner.title.as_str());
         named.find(|title| !title.is_empty())
     }
 }
 
-fn visit(json: &Json, depth: usize, found: &mut Vec<Owner>) {
+fn visit(json: &Json, depth: usize, ends: &[&str], found: &mut Vec<Owner>) {
     if depth > DEPTH {
         return;
     }
     match json {
         Json::Object(map) => {
             let own = map.values().filter_map(Json::as_str).filter(|t| is_address(t)).map(str::to_owned);
-            add(map, own.collect(), found);
+            let identifiers = map.iter().filter(|(key, _)| !ends.contains(&key.as_str()));
+            let mut identifiers = identifiers.filter_map(|(_, v)| v.as_str()).filter(|t| is_identifier(t));
+            let single = identifiers.next().filter(|_| identifiers.next().is_none());
+            add(map, own.collect(), single, found);
             for (key, inner) in map {
                 // An object under its identifier: `{"con_7": {"name": …}}`.
                 if let Json::Object(named) = inner
                     && is_address(key)
                 {
-                    add(named, vec![key.to_owned()], found);
+                    add(named, vec![key.to_owned()], Some(key), found);
                 }
-                visit(inner, depth + 1, found);
+                visit(inner, depth + 1, ends, found);
             }
         }
-        Json::Array(items) => items.iter().for_each(|item| visit(item, depth + 1, found)),
+        Json::Array(items) => items.iter().for_each(|item| visit(item, depth + 1, ends, found)),
         _ => {}
     }
 }
 
-fn add(map: &Map<String, Json>, values: Vec<String>, found: &mut Vec<Owner>) {
+fn add(map: &Map<String, Json>, values: Vec<String>, own: Option<&str>, found: &mut Vec<Owner>) {
     if values.is_empty() {
         return;
     }
     let names = names(map);
     let title = named(map).filter(|t| is_title(t)).collect::<Vec<_>>().join(" ");
     if !names.is_empty() || !title.is_empty() {
-        found.push(Owner { names, title, values });
+        found.push(Owner { names, title, values, own: own.map(str::to_owned) });
     }
 }
 
@@ -186,8 +192,11 @@ pub fn digits(text: &str) -> String {
 
 /// Whether a text is an identifier, an address or a number rather than a name.
 fn is_address(text: &str) -> bool {
-    let identifier = |t: &str| t.contains('_') && !t.contains(' ') && t.chars().any(|c| c.is_ascii_digit());
-    text.len() <= 128 && (is_mail(text) || is_phone(text) || identifier(text))
+    text.len() <= 128 && (is_mail(text) || is_phone(text) || is_identifier(text))
+}
+
+fn is_identifier(text: &str) -> bool {
+    text.contains('_') && !text.contains(' ') && text.chars().any(|c| c.is_ascii_digit())
 }
 
 /// What an object is called: the members that say `name`, else every word in it.
@@ -228,7 +237,7 @@ mod tests {
 
     fn shown(json: &Json) -> Vec<Owner> {
         let mut found = Vec::new();
-        Owner::gather(json, &mut found);
+        Owner::gather(json, &[], &mut found);
         found
     }
 

@@ -23,6 +23,8 @@ fn go() -> serde_json::Value {
 #[test]
 fn a_reply_names_places_and_roads_and_no_identifiers_and_tells_the_toll() {
     let mut scene = Scene::new(&[place(), routes(), go()]);
+    scene.says("where is Marlau");
+    scene.says("which routes are there to Marlau");
     let report = scene.says("take me to Marlau, the fastest way over the A7, tolls are fine");
     assert_eq!(report.done, Done::Replied, "{}", report.text);
     assert!(!scene.writes().is_empty(), "{}", report.text);
