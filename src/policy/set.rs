@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Derived, Lexicon, Phrases, Program, ProgramError, Reading, Rule, RuleIx, Subject, Tables, Trigger};
+use super::{Derived, Lexicon, PackedTests, Phrases, Program, ProgramError, Reading, Rule, RuleIx, Subject, Tables, Trigger};
 use crate::model::{PolicyHash, Words};
 use crate::state::{EffectModel, History};
 use crate::tools::{Inventory, ToolIx};
@@ -40,6 +40,8 @@ pub struct PolicyParts {
     pub phrases: Vec<Phrases>,
     /// The prose, line by line, so that a verdict can quote its sentence.
     pub prose: Vec<String>,
+    /// Its own tests.
+    pub tests: PackedTests,
 }
 
 /// A loaded policy.
@@ -63,6 +65,8 @@ pub struct Policy {
     pub lexicon: Lexicon,
     /// The prose, line by line.
     pub prose: Vec<String>,
+    /// Its own tests, packed.
+    pub tests: PackedTests,
     rules: Vec<Rule>,
     by_tool: FxHashMap<ToolIx, Vec<RuleIx>>,
     on_reply: Vec<RuleIx>,
@@ -101,6 +105,7 @@ impl Policy {
             phrases: parts.phrases,
             lexicon,
             prose: parts.prose,
+            tests: parts.tests,
             rules: parts.rules,
             by_tool,
             on_reply,

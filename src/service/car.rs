@@ -20,6 +20,11 @@ impl Car {
         Self { vehicle, writes: Arc::default() }
     }
 
+    /// Whether something in it carries out calls of a tool at this moment.
+    pub(super) fn serves(&self, tool: &str) -> bool {
+        self.vehicle.serves(tool)
+    }
+
     /// The car as one session sees it: what another session writes is a change by other hands, which
     /// makes this session's verdicts stale and its picture of the car old.
     pub(super) fn seat(&self, policy: Arc<Policy>) -> Arc<dyn Vehicle> {

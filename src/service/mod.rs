@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! /org/obligato/Harness1             Manager   opens sessions, says how the service is
-//!                                    Policy    says what the policy says
+//!                                    Policy    says what the policy says, and updates it
 //! /org/obligato/Harness1/session/N   Session   one conversation
 //!
 //! Session ─ claim ─▶ Worker (one thread, owns the models) ─ told ─▶ relay ─ signals ─▶ the client
@@ -19,6 +19,8 @@ mod config;
 mod error;
 mod harness;
 mod heard;
+mod in_force;
+mod local;
 mod log;
 mod manager;
 mod offers;
@@ -33,12 +35,14 @@ mod sessions;
 mod students;
 mod supervise;
 mod tidy;
+mod updates;
 mod work;
 mod worker;
 
 pub use bus::{Bus, BusError};
-pub use config::{Config, OfferConfig, ServiceConfig, StudentConfig, StudentKind, VehicleConfig, WithoutCompiler};
+pub use config::{Config, OfferConfig, ServiceConfig, StudentConfig, StudentKind, UpdateConfig, VehicleConfig, WithoutCompiler};
 pub use error::{Refusal, ServiceError};
+pub use local::LocalUpdates;
 pub use manager::ManagerProxy;
 pub use policy::PolicyProxy;
 pub use run::run;

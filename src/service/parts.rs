@@ -7,9 +7,13 @@ use super::ServiceError;
 use super::car::Car;
 use super::compiler::compiler;
 use super::config::{Config, VehicleConfig};
+use super::in_force::InForce;
+use super::local::LocalUpdates;
 use super::offers::Offers;
 use super::run::Parts;
 use super::students;
+use super::updates::opened;
+use crate::policy::update::Slot;
 use crate::policy::{HardLimits, Policy};
 use crate::state::SystemClock;
 use crate::tools::Removed;
@@ -19,36 +23,49 @@ use crate::verify::SessionId;
 
 /// Loads everything but the model, which takes seconds and has a thread of its own.
 pub(super) fn load(config: &Config) -> Result<Parts, ServiceError> {
-    let policy = Arc::new(policy(config)?);
-    let limits = Arc::new(limits(config, &policy)?);
+    let factory = blob(config.policy.as_deref().ok_or_else(no_policy)?)?;
+    // Whatever is in force, the factory's policy is the last resort and must be usable.
+    let limits = Arc::new(limits(config, Some(&factory))?);
+    let updates = LocalUpdates::open(config)?;
+    let started = updates.as_ref().map(LocalUpdates::start);
+    let slot = started.as_ref().map_or(Slot::Factory, |started| started.slot);
+    let (version, policy) = match started.and_then(|started| started.policy) {
+        Some((header, policy)) => (header.version, Arc::new(policy)),
+        None => (0, Arc::new(factory)),
+    };
     let (sim, situation) = simulated(&config.vehicle, &policy)?;
     let car = Car::new(Arc::new(sim));
     let removed = removed(&config.vehicle, &policy)?;
-    let (turn, under) = (config.turn.clone(), policy.clone());
+    let in_force = Arc::new(InForce::new(policy));
+    let (turn, force, seats) = (config.turn.clone(), in_force.clone(), car.clone());
     let make_session = Box::new(move |path: &str| {
-        let id = SessionId::from(path);
-        let mut session = Session::new(id, under.clone(), limits.clone(), turn.clone(), car.seat(under.clone()));
+        let (id, policy) = (SessionId::from(path), force.get());
+        let seat = seats.seat(policy.clone());
+        let mut session = Session::new(id, policy, limits.clone(), turn.clone(), seat);
         session.set_system(&situation);
         session.set_removed(removed.clone());
         session
     });
     let offers = Arc::new(Offers::new(&config.offer, compiler(&config.offer)?));
-    Ok(Parts { policy, make_session, offers, load: students::loader(&config.student)? })
+    let updates = opened(updates, slot, version);
+    Ok(Parts { in_force, car, updates, make_session, offers, load: students::loader(&config.student)? })
 }
 
-fn policy(config: &Config) -> Result<Policy, ServiceError> {
-    let path = config.policy.as_deref().ok_or_else(|| {
-        ServiceError::Setting("no policy is configured; name one with --policy or `policy = …`".to_owned())
-    })?;
+pub(super) fn no_policy() -> ServiceError {
+    ServiceError::Setting("no policy is configured; name one with --policy or `policy = …`".to_owned())
+}
+
+/// A bare compiled policy: the image's own.
+pub(super) fn blob(path: &Path) -> Result<Policy, ServiceError> {
     Policy::from_blob(&read(path)?).map_err(|source| ServiceError::Policy { path: path.to_owned(), source })
 }
 
 /// The limits of the image; a policy that does not declare what they read is refused (design §6).
-fn limits(config: &Config, policy: &Policy) -> Result<HardLimits, ServiceError> {
+pub(super) fn limits(config: &Config, policy: Option<&Policy>) -> Result<HardLimits, ServiceError> {
     let Some(path) = &config.limits else { return Ok(HardLimits::default()) };
     let error = |source| ServiceError::Limits { path: path.clone(), source };
     let limits = HardLimits::parse(&text(path)?).map_err(error)?;
-    limits.fit(&policy.model).map_err(error)?;
+    policy.map_or(Ok(()), |policy| limits.fit(&policy.model)).map_err(error)?;
     Ok(limits)
 }
 
@@ -84,6 +101,6 @@ fn read(path: &Path) -> Result<Vec<u8>, ServiceError> {
     std::fs::read(path).map_err(|source| ServiceError::File { path: path.to_owned(), source })
 }
 
-fn text(path: &Path) -> Result<String, ServiceError> {
+pub(super) fn text(path: &Path) -> Result<String, ServiceError> {
     std::fs::read_to_string(path).map_err(|source| ServiceError::File { path: path.to_owned(), source })
 }

@@ -8,7 +8,7 @@ use super::ledger::Ledger;
 use super::run::Run;
 use super::{Config, Events, Heard, TurnReport};
 use crate::model::{Draft, Message, PolicyHash, Role, ToolCall, VerdictReport};
-use crate::policy::{HardLimits, Policy};
+use crate::policy::{HardLimits, Offer, Policy};
 use crate::state::{Clock, History, Now, Side, SystemClock};
 use crate::student::{Cancel, Student};
 use crate::tools::Removed;
@@ -54,6 +54,8 @@ pub struct Session {
     pub(super) spoken_under: Option<(PolicyHash, u64)>,
     /// The epoch of the car that the history knows.
     pub(super) epoch: u64,
+    /// What the session itself added to the policy.
+    pub(super) offers: Vec<Offer>,
 }
 
 impl std::fmt::Debug for Session {
@@ -86,6 +88,7 @@ impl Session {
             ledger: Ledger::default(),
             spoken_under: None,
             epoch,
+            offers: Vec::new(),
         }
     }
 

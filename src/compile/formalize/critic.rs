@@ -31,6 +31,7 @@ impl Desk<'_> {
             tools: SourceFile::new("tools.json", ""),
             vehicle: SourceFile::new("vehicle.toml", ""),
             rules: SourceFile::new(name, text),
+            tests: Vec::new(),
             folder: PathBuf::new(),
         };
         let mut report = Report::default();

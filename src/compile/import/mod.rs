@@ -110,7 +110,7 @@ struct Desk<'a> {
 
 impl Desk<'_> {
     fn compile(&self, rules: SourceFile) -> Result<Rules, CompileErrors> {
-        let set = SetSource { rules, ..self.set.clone() };
+        let set = SetSource { rules, tests: Vec::new(), ..self.set.clone() };
         let mut report = Report::default();
         let rules = rules::compile(&set, self.ground, &self.schema, &mut report);
         report.failed().map_or(Ok(rules), Err)
