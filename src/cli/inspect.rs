@@ -68,7 +68,8 @@ fn list(bytes: &[u8], trust: Option<&Trust>, report: &mut Json) -> Decision {
     set(report, "kind", "list of keys".into());
     let Some(trust) = trust else { return Ok(Ok(())) };
     Ok(KeyList::verify(bytes, trust).map(|list| {
-        let ids = |keys: &[crate::policy::update::PublicKey]| keys.iter().map(|k| k.id().to_string()).collect::<Vec<_>>();
+        let ids =
+            |keys: &[crate::policy::update::PublicKey]| keys.iter().map(|k| k.id().to_string()).collect::<Vec<_>>();
         set(report, "version", list.version().into());
         set(report, "keys", ids(list.keys()).into());
         set(report, "revoked", ids(list.revoked()).into());

@@ -25,7 +25,8 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         return Err(error);
     }
     let (id, secret, public) = (key.public().id(), secret.display(), public.display());
-    writeln!(io::stdout(), "{secret}: keep it off the car and off the network\n{public}: key {id}").map_err(CliError::output)?;
+    writeln!(io::stdout(), "{secret}: keep it off the car and off the network\n{public}: key {id}")
+        .map_err(CliError::output)?;
     Ok(Exit::Done)
 }
 
@@ -40,5 +41,10 @@ fn ending(name: &Path, ending: &str) -> PathBuf {
 fn write(path: &Path, mode: u32, text: &str) -> Result<(), CliError> {
     let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
-    written.map_err(|source| CliError::File { path: path.display().to_string(), source })
+    written.map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => {
+            CliError::Unknown(format!("{} exists; a key is never overwritten, choose another name", path.display()))
+        }
+        _ => CliError::File { path: path.display().to_string(), source },
+    })
 }

@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Derived, Lexicon, PackedTests, Phrases, Program, ProgramError, Reading, Rule, RuleIx, Subject, Tables, Trigger};
+use super::{
+    Derived, Lexicon, PackedTests, Phrases, Program, ProgramError, Reading, Rule, RuleIx, Subject, Tables, Trigger,
+};
 use crate::model::{PolicyHash, Words};
 use crate::state::{EffectModel, History};
 use crate::tools::{Inventory, ToolIx};

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use super::config::Config;
 use super::{ServiceError, parts};
 use crate::policy::update::{
-    Activated, FolderLock, Floors, LiveCar, Reading, RealDisk, Setup, Slot, Slots, Started, Trust, UpdateError,
+    Activated, Floors, FolderLock, LiveCar, Reading, RealDisk, Setup, Slot, Slots, Started, Trust, UpdateError,
 };
 use crate::policy::{HardLimits, Policy};
 use crate::tools::Removed;
-use crate::trials::Health;
+use crate::trials::SelfTest;
 
 /// How long another process may take for its work on the slots.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -51,7 +51,7 @@ impl LocalUpdates {
             folder: config.update.slots.clone(),
             floors: Floors::new(disk, config.update.floor.clone(), None),
             trust,
-            checkup: Box::new(Health { tests: 0 }),
+            checkup: Box::new(SelfTest),
         });
         let removed = Removed::from_iter(&config.vehicle.removed);
         Ok(Some(Self { slots, factory, limits, removed, lock: lock.map_err(|e| e.to_string()) }))

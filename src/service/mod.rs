@@ -40,7 +40,9 @@ mod work;
 mod worker;
 
 pub use bus::{Bus, BusError};
-pub use config::{Config, OfferConfig, ServiceConfig, StudentConfig, StudentKind, UpdateConfig, VehicleConfig, WithoutCompiler};
+pub use config::{
+    Config, OfferConfig, ServiceConfig, StudentConfig, StudentKind, UpdateConfig, VehicleConfig, WithoutCompiler,
+};
 pub use error::{Refusal, ServiceError};
 pub use local::LocalUpdates;
 pub use manager::ManagerProxy;

@@ -72,8 +72,7 @@ impl PolicyObject {
     async fn explain(&self, rule: &str) -> Result<(String, String, String), Refusal> {
         let policy = self.harness.in_force.get();
         let found = policy.rules().iter().find(|r| r.id.as_str() == rule);
-        let found =
-            found.ok_or_else(|| Refusal::NoRule(format!("the policy `{}` has no rule `{rule}`", policy.id)))?;
+        let found = found.ok_or_else(|| Refusal::NoRule(format!("the policy `{}` has no rule `{rule}`", policy.id)))?;
         Ok((found.kind.to_string(), found.source.to_string(), found.sentence.to_string()))
     }
 
@@ -125,8 +124,7 @@ impl PolicyObject {
         #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
     ) -> Result<(u64, u32), Refusal> {
-        let step =
-            |local: &LocalUpdates, _: &dyn Fn(&str) -> bool| quiet(local.slots.verify(Reading::system()));
+        let step = |local: &LocalUpdates, _: &dyn Fn(&str) -> bool| quiet(local.slots.verify(Reading::system()));
         let (verified, tests) = self.harness.update(connection, &header, false, step).await?;
         Ok((verified.version, count(tests)))
     }

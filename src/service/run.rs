@@ -12,16 +12,16 @@ use zbus::fdo::{NameOwnerChangedStream, RequestNameFlags};
 
 use super::car::Car;
 use super::config::Config;
-use super::in_force::InForce;
 use super::harness::{Harness, MakeSession};
+use super::in_force::InForce;
 use super::manager::{Manager, announce};
 use super::offers::Offers;
 use super::policy::{PolicyObject, announce as announce_policy};
 use super::readiness::Readiness;
 use super::sessions::Sessions;
 use super::supervise::{Signals, feed_watchdog, notify};
-use super::updates::Updates;
 use super::tidy::{expire, follow_clients, names};
+use super::updates::Updates;
 use super::work::Work;
 use super::worker::{Load, Worker};
 use super::{BUS_NAME, ROOT_PATH, ServiceError, log, parts};

@@ -220,7 +220,9 @@ impl Session {
         let (origin, made) = taken.map_err(|e| Refusal::Internal(format!("the compiler broke down: {e}")))??;
         self.session.between_turns(|conversation| {
             if conversation.policy().hash != under {
-                return Err(Refusal::BadArgument("the policy changed in the meantime; offer the text again".to_owned()));
+                return Err(Refusal::BadArgument(
+                    "the policy changed in the meantime; offer the text again".to_owned(),
+                ));
             }
             conversation.adopt(&made.offer).map_err(|e| Refusal::BadArgument(e.to_string()))
         })??;

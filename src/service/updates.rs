@@ -6,12 +6,12 @@ use tokio::sync::{oneshot, watch};
 use zbus::Connection;
 use zbus::message::Header;
 
+use super::Refusal;
 use super::access::{caller, require_updater};
 use super::harness::Harness;
 use super::local::LocalUpdates;
 use super::open::OpenSession;
 use super::work::Work;
-use super::Refusal;
 use crate::policy::Policy;
 use crate::policy::update::{Class, Slot, Status, UpdateError};
 
@@ -88,7 +88,8 @@ impl Harness {
     ) -> Result<T, Refusal> {
         require_updater(connection, &caller(header)?, &self.config.update.group).await?;
         self.readiness.borrow().accepts_work()?;
-        let none = || Refusal::NoUpdates("this image names nobody to trust (`update.trust`): it takes no updates".into());
+        let none =
+            || Refusal::NoUpdates("this image names nobody to trust (`update.trust`): it takes no updates".into());
         let updates = self.updates.clone().ok_or_else(none)?;
         updates.with(LocalUpdates::writable).map_err(Refusal::NoUpdates)?;
         let (done, outcome) = oneshot::channel();

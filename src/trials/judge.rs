@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::{Event, PolicyTest};
-use crate::model::{Resolution, Decision, Tier, VerdictReport};
+use crate::model::{Decision, Resolution, Tier, VerdictReport};
 use crate::policy::{Advice, HardLimits, Policy};
 use crate::state::{EffectModel, History, Now, Outcome};
 use crate::verify::{Binding, SessionId, Step, report};

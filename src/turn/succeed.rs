@@ -12,7 +12,9 @@ use crate::vehicle::Vehicle;
 #[derive(Debug, thiserror::Error)]
 pub enum SuccessionError {
     /// What the session itself forbids means nothing under the new policy, and must not be dropped.
-    #[error("what the session offered cannot be kept under the new policy: {0}; open another session and offer it again")]
+    #[error(
+        "what the session offered cannot be kept under the new policy: {0}; open another session and offer it again"
+    )]
     Offer(#[from] OfferError),
     /// What the session offered was made for other tools or another model of the car.
     #[error("what the session offered was made for other tools; open another session and offer it again")]

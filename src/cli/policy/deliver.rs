@@ -18,7 +18,8 @@ const MOST: usize = 64;
 pub(super) fn run(way: &mut Way, folder: &Path, as_json: bool) -> Result<Exit, CliError> {
     let mut exit = Exit::Done;
     for path in entries(folder)? {
-        let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // A name may hold anything that a terminal obeys.
+        let shown = path.file_name().unwrap_or_default().to_string_lossy().escape_debug().to_string();
         match take(way, &path) {
             Ok(done) => {
                 let json = json!({"file": shown, "version": done.version, "tests": done.tests});
@@ -41,13 +42,15 @@ pub(super) fn run(way: &mut Way, folder: &Path, as_json: bool) -> Result<Exit, C
     Ok(exit)
 }
 
-/// What is to be looked at. A name that begins with a dot is still being written.
+/// What is to be looked at. A name that begins with a dot or ends with `.tmp` is still being written; who
+/// delivers renames the whole file (SWUpdate's `atomic-install` does).
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let error = |source| CliError::File { path: folder.display().to_string(), source };
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(error)? {
         let path = entry.map_err(error)?.path();
-        if !path.file_name().unwrap_or_default().as_encoded_bytes().starts_with(b".") {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        if !name.starts_with(b".") && !name.ends_with(b".tmp") {
             found.push(path);
         }
     }

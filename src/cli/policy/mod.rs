@@ -59,7 +59,7 @@ enum StepArgs {
     Status,
     /// Take everything that lies in a drop folder through all steps, and clear the folder
     Deliver {
-        /// The folder; names that begin with a dot are left alone
+        /// The folder; names that begin with a dot or end with `.tmp` are left alone
         folder: PathBuf,
     },
 }

@@ -53,7 +53,7 @@ impl Done {
             ("rolled-back", 0) => "the factory policy is in force".to_owned(),
             ("rolled-back", version) => format!("version {version} is in force"),
             ("keys", version) => format!("list {version} of keys is in use"),
-            ("activated", version) => format!("version {version} is in force, on trial{tests}"),
+            ("activated", version) => format!("version {version} is in force{tests}"),
             (step, version) => format!("version {version} is {step}{tests}"),
         }
     }
@@ -87,8 +87,9 @@ impl Way {
         };
         let opened = opened.ok_or_else(none)?;
         opened.writable().map_err(|why| CliError::Refused { exit: Exit::Storage, why })?;
-        // What a crash left half done is finished or undone before anything else happens.
-        opened.start();
+        for note in opened.slots.repair() {
+            eprintln!("obligato: {note}");
+        }
         Ok(Self::Offline(Box::new(opened)))
     }
 
@@ -206,6 +207,8 @@ fn bus(error: &zbus::Error) -> CliError {
             exit: Exit::NotAllowed,
             why: format!("the bus refuses the call: {}", why.as_deref().unwrap_or_default()),
         },
-        other => CliError::Peer(format!("the service does not answer: {other}; is obligatod running? else use --offline")),
+        other => {
+            CliError::Peer(format!("the service does not answer: {other}; is obligatod running? else use --offline"))
+        }
     }
 }

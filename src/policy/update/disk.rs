@@ -69,7 +69,11 @@ impl Disk for RealDisk {
     }
 
     fn make_folder(&self, folder: &Path) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)
+        if folder.is_dir() {
+            return Ok(());
+        }
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        folder.parent().map_or(Ok(()), |above| File::open(above)?.sync_all())
     }
 
     fn write(&self, path: &Path, content: &[u8]) -> io::Result<()> {

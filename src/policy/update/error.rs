@@ -64,7 +64,9 @@ pub enum UpdateError {
     #[error("the header of the update cannot be used: {0}; sign it again")]
     Header(String),
     /// Signed by a key that nobody vouches for (arbitrary software attack).
-    #[error("the update is signed by the unknown key {0} (arbitrary software attack); deliver the list of keys first if it is new")]
+    #[error(
+        "the update is signed by the unknown key {0} (arbitrary software attack); deliver the list of keys first if it is new"
+    )]
     UnknownKey(KeyId),
     /// Signed by a key that was withdrawn (compromised key).
     #[error("the update is signed by the revoked key {0} (key compromise); sign it with a key in use")]
@@ -97,7 +99,9 @@ pub enum UpdateError {
         floor: u64,
     },
     /// Another content under a version that is taken (rollback attack).
-    #[error("version {0} was committed with another content (rollback attack); every content needs a version of its own")]
+    #[error(
+        "version {0} was committed with another content (rollback attack); every content needs a version of its own"
+    )]
     SameVersion(u64),
     /// Older than the list of keys in use (rollback attack).
     #[error("list {found} of keys is older than list {floor}, which is in use (rollback attack)")]
@@ -135,10 +139,14 @@ pub enum UpdateError {
         found: String,
     },
     /// The car lacks something that this policy does not know.
-    #[error("the car is configured without `{0}`, which the policy does not know: its inventory no longer fits the car")]
+    #[error(
+        "the car is configured without `{0}`, which the policy does not know: its inventory no longer fits the car"
+    )]
     UnknownPart(String),
     /// A rule that the car could not keep.
-    #[error("the rule `{rule}` needs the tool `{tool}`, which nothing in this car serves: the inventory breaks the rule")]
+    #[error(
+        "the rule `{rule}` needs the tool `{tool}`, which nothing in this car serves: the inventory breaks the rule"
+    )]
     BrokenRule {
         /// The rule.
         rule: String,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::UpdateError;
-use super::disk::Disk;
+use super::disk::{Disk, FRESH};
 use super::record::Record;
 
 /// What the car has committed to. Every number only rises.
@@ -90,6 +90,14 @@ impl Floors {
             counter.raise(floor.policy).map_err(UpdateError::io("raise the counter behind", &self.path))?;
         }
         Ok(floor)
+    }
+
+    /// Removes what a crash left half written.
+    pub(super) fn tidy(&self) {
+        let mut half = self.path.clone().into_os_string();
+        half.push(FRESH);
+        // As a rule there is none.
+        let _ = self.disk.remove(half.as_ref());
     }
 
     fn record(&self) -> Record<'_> {

@@ -10,8 +10,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::key::{SIGNATURE, SecretKey};
 use super::UpdateError;
+use super::key::{SIGNATURE, SecretKey};
 
 /// Bytes before the header.
 const FIXED: usize = 8 + 2 + 4 + 4;

@@ -70,7 +70,9 @@ impl FromStr for PublicKey {
         let digits = text.trim();
         let digits = digits.strip_prefix(PUBLIC).unwrap_or(digits);
         let bytes = unhex(digits).ok_or_else(|| {
-            UpdateError::Key("a public key is the line `obligato keygen` wrote, or its 64 hexadecimal digits".to_owned())
+            UpdateError::Key(
+                "a public key is the line `obligato keygen` wrote, or its 64 hexadecimal digits".to_owned(),
+            )
         })?;
         Self::from_bytes(&bytes)
     }

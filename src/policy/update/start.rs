@@ -52,7 +52,7 @@ impl Slots {
             notes.push(error.to_string());
             Floor::default()
         });
-        let places = self.settled(&floor, &mut notes);
+        let places = self.settled(&floor, true, &mut notes);
         let trust = self.trust_at_start(&floor);
         for (slot, held) in [(Slot::Current, places.current), (Slot::Previous, places.previous)] {
             let Some(held) = held else { continue };
@@ -75,24 +75,47 @@ impl Slots {
         Started { policy: None, slot: Slot::Factory, notes }
     }
 
+    /// Finishes or undoes what a crash left half done, without starting with it: for whoever works on the
+    /// slots while no service runs. What was done is noted.
+    pub fn repair(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        match self.floors.load() {
+            Ok(floor) => drop(self.settled(&floor, false, &mut notes)),
+            Err(error) => notes.push(error.to_string()),
+        }
+        notes
+    }
+
     /// What is in which slot, once what was under way is finished or undone.
-    fn settled(&self, floor: &Floor, notes: &mut Vec<String>) -> Places {
-        let mut places = self.places().unwrap_or_else(|error| {
-            notes.push(error.to_string());
-            // The floor knows what was committed to; its file carries its own proof.
-            let committed = Held { digest: floor.digest, version: floor.policy };
-            Places { current: (floor.policy > 0).then_some(committed), ..Places::default() }
-        });
+    fn settled(&self, floor: &Floor, starts: bool, notes: &mut Vec<String>) -> Places {
+        self.floors.tidy();
         let mut changed = false;
+        let mut places = match self.places() {
+            Ok(places) => places,
+            Err(error) => {
+                notes.push(error.to_string());
+                // The floor knows what was committed to; its file carries its own proof.
+                let committed = Held { digest: floor.digest, version: floor.policy };
+                let known = Places { current: (floor.policy > 0).then_some(committed), ..Places::default() };
+                if !matches!(error, UpdateError::Damaged { .. }) {
+                    return known; // it may be whole and out of reach; nothing is touched
+                }
+                changed = true;
+                known
+            }
+        };
         if let (Some(current), Some(trial)) = (places.current, places.trial) {
-            changed = true;
+            changed |= starts || floor.policy >= current.version;
             if floor.policy >= current.version {
                 notes.push(format!("the commit of version {} was finished", current.version));
                 places.trial = None;
-            } else if trial.starts >= STARTS {
-                notes.push(format!("version {} was started {STARTS} times and never committed; it was undone", current.version));
+            } else if starts && trial.starts >= STARTS {
+                notes.push(format!(
+                    "version {} was started {STARTS} times and never committed; it was undone",
+                    current.version
+                ));
                 places = places.undone();
-            } else {
+            } else if starts {
                 places.trial = Some(Trial { starts: trial.starts + 1, ..trial });
             }
         }

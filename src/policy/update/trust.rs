@@ -68,7 +68,9 @@ impl Trust {
             InventoryDigest::from_hex(text).ok_or_else(wrong)
         };
         if file.key.is_empty() && file.root.is_none() {
-            return Err(UpdateError::Trust("it names neither a `[[key]]` nor a `root`, so nothing could be verified".to_owned()));
+            return Err(UpdateError::Trust(
+                "it names neither a `[[key]]` nor a `root`, so nothing could be verified".to_owned(),
+            ));
         }
         Ok(Self {
             target: file.target,
