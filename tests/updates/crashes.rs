@@ -17,7 +17,9 @@ fn update(image: &Image, disk: &Arc<MemoryDisk>) {
 }
 
 fn sick_update(image: &Image, disk: &Arc<MemoryDisk>) {
-    let _ = install(&image.slots_with(disk.clone(), Box::new(SickOf(vec![2]))), &image.update(2));
+    let slots = image.slots_with(disk.clone(), Box::new(SickOf(vec![2])));
+    let _ = slots.stage(&image.update(2), super::kit::NOW);
+    let _ = super::kit::activate(&slots);
 }
 
 fn rolled_back(image: &Image, disk: &Arc<MemoryDisk>) {

@@ -9,7 +9,7 @@ use obligato::policy::{BlobError, FORMAT};
 use super::kit::{EPOCH, EXPIRES, Image, NOT_BEFORE, NOW, blob, blob_of, committed, issue, trust_file};
 
 fn refused(image: &Image, bytes: &[u8]) -> UpdateError {
-    image.accept(bytes).err().expect("it is not taken")
+    image.accept(bytes).expect_err("it is not taken")
 }
 
 /// Where the parts of an envelope begin: fixed part, header, content, signature.

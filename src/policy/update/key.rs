@@ -143,7 +143,7 @@ mod tests {
         let again = SecretKey::from_text(&key.to_text()).unwrap();
         assert_eq!(key.public(), again.public());
         assert_eq!(key.public().to_string().parse::<PublicKey>().unwrap(), key.public());
-        let secret = key.to_text()[SECRET.len()..].trim().to_owned();
+        let secret = key.to_text().trim().strip_prefix(SECRET).unwrap().to_owned();
         assert!(!format!("{key:?}").contains(&secret));
         let error = SecretKey::from_text(&format!("secret {secret}")).unwrap_err().to_string();
         assert!(!error.contains(&secret), "{error}");
