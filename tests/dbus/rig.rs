@@ -121,6 +121,7 @@ impl Rig {
         rig
     }
 
+    #[allow(dead_code, reason = "the tests of updates have callers of other users")]
     /// Starts both for callers of other users too, who may not look into the folder otherwise.
     pub(crate) async fn start_open(setup: Setup) -> Self {
         let rig = Self::start(setup).await;
