@@ -4,7 +4,7 @@ SCORE := ../shared/score
 CARBENCH := ../shared/carbench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint bench score policies critic
+.PHONY: help demo build test lint fmt differential bench score policies critic yocto-check
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,9 +18,26 @@ build: ## Both binaries, optimised
 test: ## Every test
 	cargo test --all-features
 
+differential: ## Our programs against cedar-policy over 1.2 million random requests, every rule both ways
+	DIFFERENTIAL_REQUESTS=300000 cargo test --release --no-default-features --features compile --test policies -- \
+	    --nocapture programs_answer_as_cedar_does
+
+fmt: ## Lay out the code and the rules of every policy set
+	cargo fmt
+	cargo run --quiet --all-features --bin obligato -- fmt policies/cabin
+	cargo run --quiet --all-features --bin obligato -- fmt tests/policies/kitchen
+ifneq ($(wildcard $(CARBENCH)),)
+	cargo run --quiet --all-features --bin obligato -- fmt policies/car-bench --tools $(CARBENCH)/tools.json
+endif
+
 lint: ## Formatting, clippy and documentation, warnings are errors
 	cargo fmt --check
 	cargo clippy --all-targets --all-features -- -D warnings
+	cargo run --quiet --all-features --bin obligato -- fmt --check policies/cabin
+	cargo run --quiet --all-features --bin obligato -- fmt --check tests/policies/kitchen
+ifneq ($(wildcard $(CARBENCH)),)
+	cargo run --quiet --all-features --bin obligato -- fmt --check policies/car-bench --tools $(CARBENCH)/tools.json
+endif
 	RUSTDOCFLAGS='-D warnings' cargo doc --all-features --no-deps --quiet
 
 bench: ## Criterion benchmarks of verify
@@ -38,6 +55,9 @@ else
 	target/debug/obligato critic policies/car-bench --policy $(CARBENCH)/policy.md --tools $(CARBENCH)/tools.json \
 	    --results $(CARBENCH)/trajectories_*.jsonl.gz
 endif
+
+yocto-check: ## Checks of the Yocto layer that need no build farm
+	yocto/check
 
 score: ## Score verify and replay on the shared recordings, where they are present
 ifeq ($(wildcard $(SCORE)),)

@@ -145,3 +145,64 @@ fn a_reader_that_closes_the_pipe_ends_every_command_in_peace() {
         assert!(matches!(out.status.code(), Some(0 | 1)), "{arguments:?}: {:?}", out.status);
     }
 }
+
+/// Files that are nothing: missing, empty, a folder, one endless line, no text.
+fn nothings(desk: &Desk) -> Vec<String> {
+    std::fs::write(desk.path("empty"), "").unwrap();
+    std::fs::create_dir(desk.path("folder")).unwrap();
+    std::fs::write(desk.path("endless"), "a".repeat(1 << 20)).unwrap();
+    std::fs::write(desk.path("bytes"), b"\xff\xfe\x00").unwrap();
+    ["missing", "empty", "folder", "endless", "bytes"].map(|name| desk.path(name)).to_vec()
+}
+
+#[test]
+fn every_command_ends_in_order_on_files_that_are_nothing_and_names_them() {
+    let desk = Desk::new();
+    let nothings = nothings(&desk);
+    let cabin = |name: &str| root("policies/cabin").join(name).display().to_string();
+    let (policy, set) = (desk.path("cabin.obl"), root("policies/cabin").display().to_string());
+    let (prose, tools, vehicle) = (cabin("policy.md"), cabin("tools.json"), cabin("vehicle.toml"));
+    let rules = cabin("rules.cedar");
+    let formalize = |policy: &str, tools: &str, vehicle: &str, answers: &str| {
+        let of = ["formalize", policy, "--tools", tools, "--vehicle", vehicle, "--answers", answers];
+        [&of[..], &["-o", "made.cedar"]].concat().iter().map(|s| (*s).to_owned()).collect::<Vec<String>>()
+    };
+    let (talk, answers) = (desk.path("talk.jsonl"), desk.path("answers.jsonl"));
+    std::fs::write(&answers, "").unwrap();
+    for bad in &nothings {
+        let owned = |arguments: &[&str]| arguments.iter().map(|s| (*s).to_owned()).collect::<Vec<String>>();
+        for arguments in [
+            owned(&["compile", bad]),
+            owned(&["compile", bad, "--schema", bad]),
+            owned(&["compile", &rules, "--schema", bad]),
+            owned(&["critic", bad]),
+            owned(&["critic", &set, "--no-solver", "--results", bad]),
+            owned(&["coverage", bad]),
+            owned(&["test", bad]),
+            owned(&["fmt", bad]),
+            owned(&["diff", bad, &policy]),
+            owned(&["diff", &policy, &policy, "--replay", bad]),
+            owned(&["replay", "--policy", bad, &talk]),
+            owned(&["replay", "--policy", &policy, bad]),
+            owned(&["replay", "--policy", &policy, "--tools", bad, &talk]),
+            owned(&["verify", "--policy", &policy, "--transcript", bad, "--draft", bad]),
+            formalize(bad, &tools, &vehicle, &answers),
+            formalize(&prose, bad, &vehicle, &answers),
+            formalize(&prose, &tools, bad, &answers),
+            formalize(&prose, &tools, &vehicle, bad),
+            owned(&["formalize", &prose, "--tools", &tools, "--vehicle", &vehicle, "--import", bad]),
+        ] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_obligato"));
+            let out = command.args(&arguments).current_dir(desk.0.path()).output().unwrap();
+            let said = String::from_utf8_lossy(&out.stderr);
+            assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+            assert!(matches!(out.status.code(), Some(0..=3)), "{arguments:?}: {:?} {said}", out.status);
+            let name = bad.rsplit('/').next().unwrap();
+            assert!(out.status.code() != Some(2) || said.contains(name), "{arguments:?}: {said}");
+            assert!(!desk.0.path().join("made.cedar").exists() || out.status.success(), "{arguments:?}");
+            let hidden = std::fs::read_dir(desk.0.path()).unwrap().filter_map(Result::ok);
+            let left: Vec<_> = hidden.filter(|e| e.file_name().to_string_lossy().starts_with('.')).collect();
+            assert!(left.is_empty(), "{arguments:?} left {left:?}");
+        }
+    }
+}

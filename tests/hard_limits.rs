@@ -9,6 +9,8 @@
     reason = "helpers of tests are tests"
 )]
 
+use std::time::Duration;
+
 use obligato::model::{Resolution, ToolCall, Value};
 use obligato::policy::{HardLimit, HardLimits, Policy};
 use obligato::state::{AttrType, Attribute, CellIx, EffectModel, Entity, EntityIx, Origin, World};
@@ -52,6 +54,16 @@ fn the_trunk_opens_at_walking_pace_and_not_above_it() {
     assert_eq!(broken(Value::Int(7), "open_close_trunk_door", open.clone()), limit);
     assert_eq!(broken(Value::Unknown, "open_close_trunk_door", open), limit, "an unknown speed is no low one");
     assert_eq!(broken(Value::Int(130), "open_close_trunk_door", json!({"action": "CLOSE"})), None);
+}
+
+#[test]
+fn a_speed_that_was_read_too_long_ago_is_unknown() {
+    let mut world = World::new(&model());
+    world.set(CellIx(0), Value::Int(0), Origin::Never);
+    let open = ToolCall::new("open_close_trunk_door", json!({"action": "OPEN"}).as_object().unwrap().clone());
+    let limits = limits();
+    let broken = |age: u64| limits.broken_at(&model(), &world, &open, &|_| Some(Duration::from_millis(age))).is_some();
+    assert!(!broken(2_000) && broken(2_001));
 }
 
 #[test]

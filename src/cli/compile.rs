@@ -1,12 +1,13 @@
 //! `obligato compile`: the sources of a policy set to its blob.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::output::replace;
 use super::{CliError, Exit};
 use crate::compile::{CompileErrors, Compiled, SetSource, SourceFile, Warning, compile, compile_foreign};
 use crate::policy::foreign::{ForeignSet, Tier};
@@ -169,20 +170,6 @@ fn summary(args: &Args, compiled: &Compiled, policy: &Policy, bytes: usize) -> i
     )?;
     let listed: Vec<String> = rules.iter().filter(|(_, n)| **n > 0).map(|(kind, n)| format!("{n} {kind}")).collect();
     writeln!(out, "  {} rules: {}", policy.rules().len(), listed.join(", "))
-}
-
-/// Replaces a file as a whole: readers see the old one or the new one, and an error leaves the old.
-pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("this names no file"))?.to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = File::create(&beside)
-        .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // The error that matters is the first one.
-        let _ = fs::remove_file(&beside);
-    }
-    written
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
+use super::output::replace;
 use super::replay::{Firings, firings};
 use super::{CliError, Exit};
+use crate::compile::beside::{self, Beside};
 use crate::compile::coverage::{Account, Standing, coverage};
-use crate::compile::{CompileErrors, SetSource, compile};
+use crate::compile::{CompileErrors, SetSource, SourceFile, compile};
 use crate::gates::GATES;
 use crate::policy::Policy;
 
@@ -30,18 +32,25 @@ pub(super) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Write the account as a page beside the prose here
+    #[arg(long, value_name = "OUT")]
+    html: Option<PathBuf>,
 }
 
 /// Prints the table, or what is not accounted for.
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     match accounts(args) {
-        Ok((policy, accounts)) => {
+        Ok((policy, accounts, prose)) => {
             let policy = policy.map_err(|source| {
                 let path = args.folder.display().to_string();
                 CliError::Policy { path, source }
             })?;
             let counted = if args.replay.is_empty() { None } else { Some(firings(&policy, &args.replay)?) };
             let table = Table { policy: &policy, accounts: &accounts, firings: counted.as_ref() };
+            if let Some(out) = &args.html {
+                let error = |source| CliError::File { path: out.display().to_string(), source };
+                replace(out, table.html(prose.text()).as_bytes()).map_err(error)?;
+            }
             let mut out = io::stdout().lock();
             let printed = if args.json { writeln!(out, "{}", table.json()) } else { table.print(&mut out) };
             printed.map_err(CliError::output)?;
@@ -56,11 +65,11 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
 
 type Loaded = Result<Policy, crate::policy::BlobError>;
 
-fn accounts(args: &Args) -> Result<(Loaded, Vec<Account>), CompileErrors> {
+fn accounts(args: &Args) -> Result<(Loaded, Vec<Account>, SourceFile), CompileErrors> {
     let set = SetSource::read(&args.folder, args.policy.as_deref(), args.tools.as_deref())?;
     let compiled = compile(&set)?;
     let accounts = coverage(&set, &compiled.parts.rules)?;
-    Ok((compiled.parts.to_blob().and_then(|blob| Policy::from_blob(&blob)), accounts))
+    Ok((compiled.parts.to_blob().and_then(|blob| Policy::from_blob(&blob)), accounts, set.prose))
 }
 
 fn report(errors: &CompileErrors, json: bool) -> io::Result<()> {
@@ -117,6 +126,27 @@ impl Table<'_> {
         let rules = self.policy.rules().iter().map(|r| r.id.as_str());
         list(out, "rule", rules, &firings.rules)?;
         list(out, "gate", GATES.iter().map(|g| g.name), &firings.gates)
+    }
+
+    /// The page: each sentence with its rules, its gates and the reason where it has neither.
+    fn html(&self, prose: &str) -> String {
+        let mut page = Beside::default();
+        for account in self.accounts {
+            let rules = account.rules.iter().map(|name| {
+                let rule = self.policy.rules().iter().find(|r| r.id.as_str() == name);
+                let kind = rule.map_or("", |r| r.kind.as_str());
+                format!("rule {name} ({kind}){}", fired(self.firings.map(|f| &f.rules), name))
+            });
+            let gates = account.gates.iter();
+            let gates = gates.map(|name| format!("gate {name}{}", fired(self.firings.map(|f| &f.gates), name)));
+            let said: Vec<String> =
+                rules.chain(gates).chain(account.why.iter().cloned()).map(|line| beside::words(&line)).collect();
+            page.entry(account.sentence.line, account.standing.as_str(), &account.sentence.text, &said);
+        }
+        let counts = self.counts();
+        let sentence = format!("{} sentences of {}.", self.accounts.len(), self.policy.id);
+        page.summary(counts.iter().map(|(standing, n)| (standing.as_str(), *n)), &sentence);
+        page.html(&format!("Coverage of {}", self.policy.id), prose)
     }
 
     fn json(&self) -> Json {
@@ -182,7 +212,7 @@ mod tests {
 
     fn args(folder: &str, json: bool) -> Args {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        Args { folder, policy: None, tools: None, replay: Vec::new(), json }
+        Args { folder, policy: None, tools: None, replay: Vec::new(), json, html: None }
     }
 
     #[test]
@@ -193,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_table_shows_rule_gate_reason_and_firings_beside_the_sentence() {
-        let Ok((Ok(policy), accounts)) = accounts(&args("policies/cabin", false)) else {
+        let Ok((Ok(policy), accounts, prose)) = accounts(&args("policies/cabin", false)) else {
             panic!("the cabin is accounted for")
         };
         let firings = Firings { rules: [("ac-needs-fan".to_owned(), [2, 3])].into(), ..Firings::default() };
@@ -204,6 +234,9 @@ mod tests {
         let rule = "the fan runs at level 1 at least.\n                  rule ac-needs-fan: 2 passing, 3 failing\n";
         assert!(text.contains(rule), "{text}");
         assert!(text.contains("gate mixed-message: 0 passing, 0 failing"), "{text}");
+        let page = table.html(prose.text());
+        assert!(page.contains("<p>rule ac-needs-fan (auto-action): 2 passing, 3 failing</p>"), "{page}");
+        assert!(prose.text().lines().filter(|l| !l.contains(['&', '<', '>', '"', '\''])).all(|l| page.contains(l)));
         let json = table.json();
         let sentences = json["sentences"].as_array().unwrap();
         assert!(sentences.iter().all(|s| s["why"].is_string() || s["standing"] != "description"));

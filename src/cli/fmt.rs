@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::compile::replace;
+use super::output::replace;
 use super::{CliError, Exit};
 use crate::compile::{CompileErrors, SetSource, SourceFile, format, schema};
 

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::compile::replace;
+use super::output::{ready, replace};
 use super::{CliError, Exit};
+use crate::compile::coverage::sentences;
 use crate::compile::formalize::{Account, Author, FormalizeError, Recorded, Recording, formalize};
 use crate::compile::import::import;
-use crate::compile::{CompileErrors, SetSource, SourceFile};
+use crate::compile::{CompileErrors, SetSource, SourceFile, compile, quality};
 
 /// Turn written policy into rules, sentence by sentence
 ///
@@ -30,8 +31,8 @@ pub(super) struct Args {
     /// Compiled rules of another system (paper 1), to be held against --against instead of formalising
     #[arg(long, value_name = "FILE.json", conflicts_with_all = ["output", "answers", "endpoint", "model_file", "html"])]
     import: Option<PathBuf>,
-    /// Rules written by hand, for --import; without it rules.cedar beside the effect model
-    #[arg(long, value_name = "RULES.cedar", requires = "import")]
+    /// Rules written by hand that the made ones are held against; for --import rules.cedar beside the effect model
+    #[arg(long, value_name = "RULES.cedar")]
     against: Option<PathBuf>,
     #[command(flatten)]
     author: AuthorArgs,
@@ -58,7 +59,7 @@ struct AuthorArgs {
     /// Environment variable that holds the key of that server
     #[arg(long, value_name = "NAME", requires = "endpoint")]
     key_variable: Option<String>,
-    /// A GGUF model in this process
+    /// A GGUF model in this process; it writes under a grammar
     #[arg(long, value_name = "GGUF")]
     model_file: Option<PathBuf>,
     /// Write what the author answers here, to be used as --answers again
@@ -74,15 +75,33 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     if let Some(file) = &args.import {
         return hold(args, set, file);
     }
-    let mut author = match author(&args.author)? {
+    outputs(args)?;
+    if sentences(&set.prose).is_empty() {
+        return Err(CliError::Unknown(format!(
+            "{}: holds no sentence, so there is nothing to formalise",
+            args.policy.display()
+        )));
+    }
+    let mut author = match author(&args.author, &set)? {
         Ok(author) => author,
         Err(errors) => return Ok(refuse(&errors)),
     };
-    let made = match formalize(&set, author.as_mut()) {
+    // What is wrong with the hand-written rules is told before anybody is asked anything.
+    let against = match against(args, &set) {
+        Ok(against) => against,
+        Err(errors) => return Ok(refuse(&errors)),
+    };
+    let mut made = match formalize(&set, author.as_mut()) {
         Ok(made) => made,
         Err(FormalizeError::Sources(errors)) => return Ok(refuse(&errors)),
         Err(FormalizeError::Author(error)) => return Err(CliError::Peer(format!("{error}; nothing was written"))),
     };
+    if let Some(hand) = against {
+        match quality(&hand, &SourceFile::new("made.cedar", made.rules.clone())) {
+            Ok(quality) => made.account.hold(quality),
+            Err(errors) => return Ok(refuse(&errors)),
+        }
+    }
     // The rules last: whoever waits for them finds the account beside them.
     write_account(args, &made.account, set.prose.text())?;
     if let Some(output) = &args.output {
@@ -90,6 +109,36 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     }
     made.account.print(&mut io::stdout().lock()).map_err(CliError::output)?;
     Ok(Exit::Done)
+}
+
+/// Asks before hours of work whether its outputs can be written, each to a place of its own.
+fn outputs(args: &Args) -> Result<(), CliError> {
+    let inputs = [Some(&args.policy), Some(&args.tools), Some(&args.vehicle), args.against.as_ref()];
+    let inputs = inputs.into_iter().chain([args.author.answers.as_ref(), args.author.model_file.as_ref()]);
+    let mut taken: Vec<PathBuf> = inputs.flatten().filter_map(|path| path.canonicalize().ok()).collect();
+    let outputs = [&args.output, &args.json, &args.html, &args.author.record];
+    for path in outputs.into_iter().flatten() {
+        ready(path).map_err(|source| CliError::File { path: path.display().to_string(), source })?;
+        // What is there and is no file, as a terminal, may take several texts.
+        if path.exists() && !path.is_file() {
+            continue;
+        }
+        let whole = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.clone());
+        if taken.contains(&whole) {
+            let what = format!("{}: is read or written already; give each output a file of its own", path.display());
+            return Err(CliError::Unknown(what));
+        }
+        taken.push(whole);
+    }
+    Ok(())
+}
+
+/// The set with the hand-written rules of --against, which compile.
+fn against(args: &Args, set: &SetSource) -> Result<Option<SetSource>, CompileErrors> {
+    let Some(path) = &args.against else { return Ok(None) };
+    let hand = SetSource { rules: SourceFile::read(path)?, ..set.clone() };
+    compile(&hand)?;
+    Ok(Some(hand))
 }
 
 /// The report on rules of another system.
@@ -142,21 +191,19 @@ fn write(path: &Path, content: &[u8]) -> Result<(), CliError> {
 
 type Made = Result<Box<dyn Author>, CompileErrors>;
 
-fn author(args: &AuthorArgs) -> Result<Made, CliError> {
+fn author(args: &AuthorArgs, set: &SetSource) -> Result<Made, CliError> {
     let author: Box<dyn Author> = match (&args.answers, &args.endpoint, &args.model_file) {
         (Some(answers), ..) => match SourceFile::read(answers).map_err(Into::into).and_then(|f| Recorded::read(&f)) {
             Ok(recorded) => Box::new(recorded),
             Err(errors) => return Ok(Err(errors)),
         },
         (None, Some(endpoint), _) => remote(endpoint, args)?,
-        (None, None, Some(file)) => {
-            return Err(CliError::Unknown(format!(
-                "{}: the local model drafts calls under a grammar and has no free text; serve it and give --endpoint and --model",
-                file.display()
-            )));
-        }
+        (None, None, Some(file)) => match local(file, set)? {
+            Ok(local) => local,
+            Err(errors) => return Ok(Err(errors)),
+        },
         (None, None, None) => {
-            let what = "there is nobody to write rules; give --answers FILE, or --endpoint URL and --model NAME";
+            let what = "there is nobody to write rules; give --answers FILE, --endpoint URL and --model NAME, or --model-file GGUF";
             return Err(CliError::Unknown(what.to_owned()));
         }
     };
@@ -180,6 +227,19 @@ impl<W: Write> Write for Flushed<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
+}
+
+#[cfg(feature = "llama")]
+fn local(file: &Path, set: &SetSource) -> Result<Made, CliError> {
+    use crate::compile::formalize::Local;
+    use crate::student::{Llama, LlamaConfig};
+    let model = Llama::load(LlamaConfig::new(file, Vec::new())).map_err(|e| CliError::Unknown(e.to_string()))?;
+    Ok(Local::new(model, set).map(|local| Box::new(local) as Box<dyn Author>))
+}
+
+#[cfg(not(feature = "llama"))]
+fn local(file: &Path, _: &SetSource) -> Result<Made, CliError> {
+    Err(CliError::Unknown(format!("{}: this build runs no model; build it with the feature `llama`", file.display())))
 }
 
 #[cfg(feature = "remote")]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::CliError;
 use crate::policy::{HardLimits, Policy};
+use crate::tools::{Inventory, Tool, import, lacking};
 
 /// Reads a file; one that ends in `.gz` is unpacked.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
@@ -30,6 +31,21 @@ pub(super) fn text(path: &Path) -> Result<String, CliError> {
 /// Loads a compiled policy.
 pub(super) fn policy(path: &Path) -> Result<Policy, CliError> {
     Policy::from_blob(&bytes(path)?).map_err(|source| CliError::Policy { path: path.display().to_string(), source })
+}
+
+/// What the tools of a file lack against those of a policy. Tools that the policy does not know get a word:
+/// whoever calls them is objected to.
+pub(super) fn lacks(path: &Path, policy: &Policy) -> Result<Vec<String>, CliError> {
+    let wrong = |source| CliError::Tools { path: path.display().to_string(), source };
+    let imported = import(&text(path)?).map_err(wrong)?;
+    let tools: Result<Vec<Tool>, _> = imported.iter().map(Tool::from_import).collect();
+    let car: Inventory = tools.map_err(wrong)?.into();
+    let unknown = car.iter().filter(|tool| policy.inventory.get(tool.name.as_str()).is_none());
+    let unknown: Vec<&str> = unknown.map(|tool| tool.name.as_str()).collect();
+    if !unknown.is_empty() {
+        eprintln!("obligato: {}: tools that the policy does not know: {}", path.display(), unknown.join(", "));
+    }
+    Ok(lacking(&policy.inventory, &car).iter().map(str::to_owned).collect())
 }
 
 /// Loads hard limits and drops, with a word, those that read a field the policy does not declare.

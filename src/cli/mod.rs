@@ -39,6 +39,7 @@ mod formalize;
 mod inspect;
 mod keygen;
 mod load;
+mod output;
 mod page;
 mod policy;
 mod replay;
@@ -47,6 +48,8 @@ mod show;
 mod sign;
 #[cfg(feature = "compile")]
 mod test;
+#[cfg(feature = "kuksa")]
+mod vehicle;
 mod verify;
 
 use std::process::ExitCode;
@@ -89,6 +92,8 @@ enum Command {
     Policy(policy::Args),
     Say(say::Args),
     Chat(chat::Args),
+    #[cfg(feature = "kuksa")]
+    Vehicle(vehicle::Args),
 }
 
 /// What a subcommand ends with.
@@ -182,6 +187,8 @@ pub fn main() -> ExitCode {
         Command::Policy(args) => policy::run(&args),
         Command::Say(args) => say::run(&args),
         Command::Chat(args) => chat::run(&args),
+        #[cfg(feature = "kuksa")]
+        Command::Vehicle(args) => vehicle::run(&args),
     };
     outcome
         .unwrap_or_else(|error| {
@@ -229,6 +236,14 @@ pub enum CliError {
         path: String,
         /// What is wrong.
         source: crate::model::DraftError,
+    },
+    /// A tool inventory cannot be used.
+    #[error("{path}: {source}")]
+    Tools {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        source: crate::tools::ImportError,
     },
     /// A limits file cannot be used.
     #[error("{path}: {source}")]

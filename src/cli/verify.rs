@@ -63,6 +63,12 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         .map_err(|e| CliError::Transcript { path: name.clone(), why: e.to_string() })?;
     let draft = Draft::from_bytes(&load::bytes(&args.draft)?, &caps)
         .map_err(|source| CliError::Draft { path: args.draft.display().to_string(), source })?;
+    for part in &args.removed {
+        let tool = part.strip_prefix("result.").unwrap_or(part).split('.').next().unwrap_or_default();
+        if policy.inventory.get(tool).is_none() {
+            eprintln!("obligato: --removed {part}: the policy has no tool `{tool}`, so nothing is taken away");
+        }
+    }
     let mut history = History::new(&policy.model);
     history.set_removed(Removed::from_iter(&args.removed));
     history

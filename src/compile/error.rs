@@ -13,6 +13,12 @@ use crate::tools::ImportError;
 /// One thing that keeps a policy set from compiling.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
+    /// A file is no text.
+    #[error("{place}: not valid UTF-8; save the file as UTF-8")]
+    Utf8 {
+        /// The line with the first byte that is none.
+        place: Place,
+    },
     /// A file cannot be read.
     #[error("{file}: cannot be read: {source}; a policy set needs it")]
     Read {
@@ -128,7 +134,8 @@ impl CompileError {
     pub fn place(&self) -> Option<&Place> {
         match self {
             Self::Read { .. } => None,
-            Self::Tools { place, .. }
+            Self::Utf8 { place }
+            | Self::Tools { place, .. }
             | Self::Toml { place, .. }
             | Self::Vehicle { place, .. }
             | Self::Schema { place, .. }

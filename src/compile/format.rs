@@ -1,68 +1,115 @@
-//! The layout of `rules.cedar`: Cedar's own formatter, held to losing nothing.
+//! The layout of `rules.cedar`: Cedar's own formatter for each rule, held to losing nothing.
+//!
+//! What stands between rules (headings, blank lines) stays as it is.
 
-use std::collections::BTreeMap;
-use std::str::FromStr;
-
-use cedar_policy::PolicySet;
+use cedar_policy::{Policy as CedarPolicy, PolicyId};
 use cedar_policy_formatter::{Config, policies_str_to_pretty};
 
 use super::error::{CompileError, CompileErrors, Report};
 use super::rules;
 use super::source::SourceFile;
 
-/// Columns of a line, as in the project's own code.
-const WIDTH: usize = 120;
-/// Columns of one level.
-const INDENT: isize = 4;
+/// Columns of a line: a condition of more is read one conjunct a line.
+const WIDTH: usize = 100;
+/// Columns of one level, as Cedar's own documentation has it.
+const INDENT: isize = 2;
 
 /// A rules file as `obligato fmt` lays it out. Every rule keeps its annotations, every comment stays.
 ///
 /// # Errors
-/// [`CompileErrors`] with the line of whatever is no Cedar, or when the formatter would lose something.
+/// [`CompileErrors`] with the line of whatever is no Cedar, or of what the formatter would lose.
 pub fn format(file: &SourceFile) -> Result<String, CompileErrors> {
     let mut report = Report::default();
-    let found = rules::parse_all(file, &mut report);
+    rules::parse_all(file, &mut report);
     if let Some(errors) = report.failed() {
         return Err(errors);
     }
-    if found == 0 {
-        return Ok(file.text().to_owned());
+    let (text, mut out, mut end) = (file.text(), String::new(), 0);
+    for range in rules::statements(text) {
+        between(text.get(end..range.start).unwrap_or_default(), &mut out);
+        let rule = text.get(range.clone()).unwrap_or_default();
+        let laid_out = statement(rule)
+            .map_err(|why| CompileErrors(vec![CompileError::Cedar { place: file.at(range.start), why }]))?;
+        out.push_str(&laid_out);
+        end = range.end;
     }
+    between(text.get(end..).unwrap_or_default(), &mut out);
+    let kept = out.trim_end().len();
+    out.truncate(kept);
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// What stands between two rules: the rest of a line, comments, at most one blank line in a row and at least
+/// one behind a rule.
+fn between(gap: &str, out: &mut String) {
+    let mut lines = gap.lines().map(str::trim);
+    if !out.is_empty() {
+        match lines.next() {
+            Some(tail) if !tail.is_empty() => out.push_str(&format!(" {tail}\n\n")),
+            _ => out.push_str("\n\n"),
+        }
+    }
+    for line in lines {
+        let blank = out.is_empty() || out.ends_with("\n\n");
+        if !line.is_empty() {
+            out.push_str(line);
+            out.push('\n');
+        } else if !blank {
+            out.push('\n');
+        }
+    }
+}
+
+/// One rule.
+fn statement(text: &str) -> Result<String, String> {
     let config = Config { line_width: WIDTH, indent_width: INDENT };
-    let broken = |why: String| CompileErrors(vec![CompileError::Cedar { place: file.whole(), why }]);
-    let text = policies_str_to_pretty(file.text(), &config).map_err(|e| broken(format!("cannot be laid out: {e}")))?;
-    let lost = |what: &str| broken(format!("the formatter would lose {what}, so the file is left as it is"));
-    if annotations(file.text()) != annotations(&text) {
-        return Err(lost("an annotation"));
+    let pretty = policies_str_to_pretty(text, &config).map_err(|e| format!("cannot be laid out: {e}"))?;
+    let laid_out = compact(pretty.trim_end());
+    let same = |text: &str| CedarPolicy::parse(Some(PolicyId::new("it")), text).ok().and_then(|p| p.to_json().ok());
+    if same(text) != same(&laid_out) || same(text).is_none() {
+        return Err("the formatter would change what it says, so the file is left as it is".to_owned());
     }
-    if comments(file.text()) != comments(&text) {
-        return Err(lost("a comment; put comments on lines of their own above a rule or a condition"));
+    let comments = |text: &str| rules::comments(text).map(|c| c.trim().to_owned()).collect::<Vec<_>>();
+    if comments(text) != comments(&laid_out) {
+        let why = "the formatter would lose or move a comment, so the file is left as it is; put comments on lines of their own, above the rule or above a part of its condition";
+        return Err(why.to_owned());
     }
-    Ok(text)
+    Ok(laid_out)
 }
 
-/// Annotations of all rules, in the order of the file; none when the text is no Cedar.
-fn annotations(text: &str) -> Option<Vec<BTreeMap<String, String>>> {
-    let set = PolicySet::from_str(text).ok()?;
-    let mut policies: Vec<_> = set.policies().collect();
-    // Ids of a parsed text count the policies: `policy0`, `policy1`, …
-    policies.sort_by_key(|p| p.id().to_string().trim_start_matches("policy").parse::<usize>().unwrap_or(usize::MAX));
-    let of = |p: &&cedar_policy::Policy| p.annotations().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
-    Some(policies.iter().map(of).collect())
-}
-
-/// All comments, each without the space around it.
-fn comments(text: &str) -> Vec<String> {
-    let mut found: Vec<String> = rules::comments(text).map(|c| c.trim().to_owned()).collect();
-    found.sort();
-    found
+/// The scope on one line where it fits, and the brace beside its `when`: rules are read by the page.
+fn compact(text: &str) -> String {
+    let mut out: Vec<String> = Vec::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        if line == "forbid (" || line == "permit (" {
+            let inner: Vec<&str> = std::iter::from_fn(|| lines.next_if(|l| !l.starts_with(')'))).collect();
+            let close = lines.next().unwrap_or_default();
+            let scope: Vec<&str> = inner.iter().map(|l| l.trim()).collect();
+            let whole = format!("{line}{}{close}", scope.join(" "));
+            if whole.chars().count() <= WIDTH && rules::comments(&inner.join("\n")).next().is_none() {
+                out.push(whole);
+            } else {
+                out.push(line.to_owned());
+                out.extend(inner.iter().chain([&close]).map(|l| (*l).to_owned()));
+            }
+        } else if matches!(line, "when" | "unless") && lines.next_if_eq(&"{").is_some() {
+            out.push(format!("{line} {{"));
+        } else {
+            out.push(line.to_owned());
+        }
+    }
+    out.join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LOOSE: &str = "// Climate.\n\n@id(\"a\") @kind(\"prohibition\") @consent(\"Open it;  // really?\")\nforbid(principal,action==Action::\"x\",resource is Car)when{\n// Cold.\ncontext.input.on&&resource.fan>2};\n// The end.\n";
+    const LOOSE: &str = "// Climate.\n\n\n@id(\"a\") @kind(\"prohibition\") @consent(\"Open it;  // really?\")\nforbid(principal,action==Action::\"x\",resource is Car)when{\n// Cold.\ncontext.input.on&&resource.fan>2}; // so far\nforbid(principal,action==Action::\"y\",resource is Car);\n// The end.\n";
 
     fn file(text: &str) -> SourceFile {
         SourceFile::new("x/rules.cedar", text)
@@ -75,6 +122,9 @@ mod tests {
         {
             assert!(once.contains(kept), "{kept}: {once}");
         }
+        assert!(once.starts_with("// Climate.\n\n@id(\"a\")\n@kind"), "a heading stays apart: {once}");
+        assert!(once.contains("\nforbid (principal, action == Action::\"x\", resource is Car)\nwhen {\n"), "{once}");
+        assert!(once.contains("}; // so far\n\nforbid ("), "{once}");
         assert_eq!(format(&file(&once)).unwrap(), once);
     }
 

@@ -11,6 +11,7 @@
 //! Nothing is guessed: a name that does not exist, a field that no result has, an operator that the
 //! engine lacks is an error with file and line. One run reports everything that is wrong.
 
+pub(crate) mod beside;
 mod compare;
 pub mod coverage;
 #[cfg_attr(not(feature = "solver"), allow(dead_code, reason = "proofs are taken apart by the solver alone"))]
@@ -32,7 +33,7 @@ mod testing;
 pub mod trials;
 mod vehicle;
 
-pub use compare::{Comparison, Relation};
+pub use compare::{Against, Comparison, Held, Quality, Relation, quality};
 pub use error::{CompileError, CompileErrors, Warning};
 pub use format::format;
 pub use names::Near;

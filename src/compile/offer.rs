@@ -31,7 +31,7 @@ pub fn offer(policy: &Policy, text: &str, author: &mut dyn Author) -> Result<Off
         derived: policy.derived.clone(),
     };
     let prose = SourceFile::new("offer", text);
-    let (made, rules) = Work::new(&ground, &prose).run(author)?;
+    let (made, rules) = Work::new(&ground, &prose)?.run(author)?;
     let (kept, hints): (Vec<Rule>, Vec<Rule>) =
         rules.rules.into_iter().partition(|rule| rule.advise.is_none() && rule.disclose.is_none());
     let mut advice: Vec<String> = hints.iter().map(|rule| rule.sentence.to_string()).collect();

@@ -41,15 +41,24 @@ impl SourceFile {
         Self { path: path.into(), text, starts }
     }
 
-    /// Reads a file.
+    /// Reads a file. A byte order mark, which some editors write, is no part of its text.
     ///
     /// # Errors
-    /// [`CompileError::Read`] with its name.
+    /// [`CompileError::Read`] with its name, or [`CompileError::Utf8`] with the line.
     pub fn read(path: &Path) -> Result<Self, CompileError> {
         let shown = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(source) => return Err(CompileError::Read { file: shown, source }),
+        };
+        let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+        match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Self::new(&shown, text)),
-            Err(source) => Err(CompileError::Read { file: shown, source }),
+            Err(error) => {
+                let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
+                let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+                Err(CompileError::Utf8 { place: Place { file: shown.as_str().into(), line } })
+            }
         }
     }
 
@@ -145,6 +154,17 @@ mod tests {
         assert_eq!(lines, [1, 1, 2, 2, 3, 4]);
         assert_eq!(file.at(3).to_string(), "policies/x/rules.cedar:2");
         assert_eq!(file.name(), "rules.cedar");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_text_and_a_byte_that_is_none_has_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rules.cedar");
+        std::fs::write(&path, "\u{feff}forbid").unwrap();
+        assert_eq!(SourceFile::read(&path).unwrap().text(), "forbid");
+        std::fs::write(&path, b"good\nbad \xff").unwrap();
+        let told = SourceFile::read(&path).unwrap_err().to_string();
+        assert!(told.contains("rules.cedar:2: not valid UTF-8"), "{told}");
     }
 
     #[test]

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::Value as Json;
+
 use super::confirm;
 use crate::model::{Draft, PolicyHash, ReadBack, ToolCall};
+use crate::obligations::{Outdated, outdated};
 use crate::policy::Policy;
 use crate::state::{CallRef, History, Outcome};
-use crate::vehicle::Vehicle;
+use crate::vehicle::{Cause, Vehicle, grace};
 use crate::verify::{Binding, Cleared, SessionId};
 
 /// Time a call may take where its tool declares none.
@@ -63,6 +66,9 @@ pub enum Stale {
         /// How long it held.
         limit: Duration,
     },
+    /// What it was judged on is too old.
+    #[error("{} is {:?} old, and rule {} needs it no older than {:?}", .0.field, .0.age, .0.rule, .0.limit)]
+    Outdated(Outdated),
     /// Nothing to do.
     #[error("the clearance holds no call")]
     Empty,
@@ -77,6 +83,8 @@ pub struct Executed {
     pub reference: CallRef,
     /// What became of it.
     pub outcome: Outcome,
+    /// Why it was not done, where the vehicle can tell.
+    pub cause: Option<Cause>,
     /// What was read back.
     pub read_back: Vec<ReadBack>,
     /// The calls that are left: to be verified anew before anything more is done.
@@ -104,8 +112,16 @@ pub async fn carry_out(
     if rest.calls.is_empty() {
         return Err(Stale::Empty);
     }
-    let call = rest.calls.remove(0);
     let policy = conditions.policy;
+    if let Some(first) = rest.calls.first() {
+        if history.clock().is_some() {
+            history.set_clock(conditions.now);
+        }
+        if let Some(outdated) = outdated(policy, history, first) {
+            return Err(Stale::Outdated(outdated));
+        }
+    }
+    let call = rest.calls.remove(0);
     let start = Instant::now();
     let deadline = deadline(policy, &call);
     let writes = policy.inventory.get(call.tool.as_str()).is_some_and(|t| t.is_write());
@@ -118,7 +134,7 @@ pub async fn carry_out(
     if writes {
         settle(history, &Outcome::Unknown(Arc::from("it was started and nothing was heard of it since")));
     }
-    let mut outcome = perform(vehicle, &call, deadline).await;
+    let (mut outcome, cause) = perform(vehicle, &call, deadline).await;
     let mut read_back = Vec::new();
     if writes && matches!(outcome, Outcome::Done(_)) {
         let left = deadline.saturating_sub(start.elapsed());
@@ -130,8 +146,11 @@ pub async fn carry_out(
         read_back = confirmation.fields;
     } else {
         settle(history, &outcome);
+        if let Outcome::Done(payload) = &outcome {
+            history.set_ages(reference, ages(vehicle, call.tool.as_str(), payload));
+        }
     }
-    Ok(Executed { call, reference, outcome, read_back, rest, took: start.elapsed() })
+    Ok(Executed { call, reference, outcome, cause, read_back, rest, took: start.elapsed() })
 }
 
 /// Whether a clearance still holds.
@@ -153,6 +172,12 @@ fn fresh(binding: &Binding, conditions: &Conditions<'_>, vehicle: &dyn Vehicle) 
     Ok(())
 }
 
+/// How old the fields of a reading are.
+pub(super) fn ages(vehicle: &dyn Vehicle, read: &str, payload: &Json) -> Vec<(String, Duration)> {
+    let fields = payload.as_object().into_iter().flat_map(|map| map.keys());
+    fields.filter_map(|field| Some((field.clone(), vehicle.age(read, field)?))).collect()
+}
+
 /// How long a tool may take.
 pub(super) fn deadline(policy: &Policy, call: &ToolCall) -> Duration {
     policy
@@ -166,9 +191,12 @@ pub(super) fn deadline(policy: &Policy, call: &ToolCall) -> Duration {
 
 /// One call with its deadline: whoever does not answer in time has an unknown outcome, because the
 /// call may still take effect.
-pub(super) async fn perform(vehicle: &dyn Vehicle, call: &ToolCall, deadline: Duration) -> Outcome {
-    match tokio::time::timeout(deadline, vehicle.call(call, deadline)).await {
-        Ok(answer) => answer.into(),
-        Err(_) => Outcome::Unknown(Arc::from(format!("no answer within {} ms", deadline.as_millis()))),
+pub(super) async fn perform(vehicle: &dyn Vehicle, call: &ToolCall, deadline: Duration) -> (Outcome, Option<Cause>) {
+    match tokio::time::timeout(deadline + grace(deadline), vehicle.call(call, deadline)).await {
+        Ok(answer) => {
+            let cause = answer.cause();
+            (answer.into(), cause)
+        }
+        Err(_) => (Outcome::Unknown(Arc::from(format!("no answer within {} ms", deadline.as_millis()))), None),
     }
 }

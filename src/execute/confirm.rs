@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
-use super::carry::perform;
+use super::carry::{ages, perform};
 use crate::model::{CallId, ReadBack, ToolCall, Value};
 use crate::policy::Policy;
 use crate::state::{CellIx, History, Outcome, World};
@@ -18,11 +18,19 @@ const POLL: Duration = Duration::from_millis(50);
 /// Least time for a reading: a write that has used up its own is still read once.
 const READING: Duration = Duration::from_millis(250);
 
+/// One reading.
+#[derive(Debug)]
+struct Reading {
+    call: ToolCall,
+    payload: Arc<Json>,
+    ages: Vec<(String, Duration)>,
+}
+
 /// What the readings after a write said.
 #[derive(Debug, Default)]
 pub(super) struct Confirmation {
     pub(super) fields: Vec<ReadBack>,
-    readings: Vec<(ToolCall, Arc<Json>)>,
+    readings: Vec<Reading>,
     unchanged: bool,
     missing: Option<String>,
 }
@@ -48,9 +56,10 @@ impl Confirmation {
 
     /// Takes the readings into the history as observations of their own.
     pub(super) fn settle(&self, policy: &Policy, history: &mut History, now: Duration) {
-        for (read, payload) in &self.readings {
-            let reference = history.called(&policy.inventory, read.clone());
+        for Reading { call, payload, ages } in &self.readings {
+            let reference = history.called(&policy.inventory, call.clone());
             history.settle(&policy.model, &policy.inventory, reference, Outcome::Done(payload.clone()), Some(now));
+            history.set_ages(reference, ages.clone());
         }
     }
 }
@@ -105,10 +114,11 @@ async fn once(
         let mut call = ToolCall::new(declared.name.as_str(), Default::default());
         call.id = CallId::from(format!("readback_{}", declared.name).as_str());
         let deadline = left.saturating_sub(start.elapsed()).max(READING);
-        match perform(vehicle, &call, deadline).await {
+        match perform(vehicle, &call, deadline).await.0 {
             Outcome::Done(payload) => {
                 world.observe_payload(&policy.model, read, &payload);
-                confirmation.readings.push((call, payload));
+                let ages = ages(vehicle, call.tool.as_str(), &payload);
+                confirmation.readings.push(Reading { call, payload, ages });
             }
             Outcome::Failed(why) | Outcome::Unknown(why) => confirmation.missing = Some(why.to_string()),
             Outcome::Pending => {}

@@ -48,6 +48,7 @@ fn rule() -> Rule {
             tool: tool("move_trunk"),
             arguments: vec![("action".to_owned(), constant(Literal::Text("CLOSE".to_owned())))],
         }],
+        fresh: None,
         advise: None,
         shadow: false,
     }
@@ -314,4 +315,23 @@ async fn companions_of_a_call_that_failed_are_not_made() {
     };
     assert_eq!(dropped.len(), 1, "nobody asked for windows to close under a shut trunk");
     assert_eq!(bench.known(TRUNK), &Value::Unknown);
+}
+
+#[tokio::test]
+async fn what_grew_too_old_for_a_rule_since_the_verdict_makes_it_stale() {
+    let fresh = Rule { fresh: Some(Duration::from_secs(2)), ..rule() };
+    let mut bench = Bench::new(vec![fresh]).await;
+    bench.history.set_clock(Duration::ZERO);
+    let read = call("read_windows", json!({}));
+    let outcome = bench.sim.call(&read, Duration::MAX).await.into();
+    let reference = bench.history.called(&bench.policy.inventory, read);
+    let (model, inventory) = (&bench.policy.model, &bench.policy.inventory);
+    bench.history.settle(model, inventory, reference, outcome, Some(Duration::ZERO));
+    let cleared = bench.cleared(vec![open_trunk()]);
+    bench.clock.advance(Duration::from_secs(3));
+    let Err(Stale::Outdated(outdated)) = bench.carry(cleared).await else { panic!("the windows are not new any more") };
+    assert_eq!((outdated.field.as_str(), outdated.age), ("window_driver_position", Duration::from_secs(3)));
+    assert_eq!(bench.delivered(), 0);
+    let cleared = bench.cleared(vec![call("send_note", json!({"text": "ready"}))]);
+    assert!(bench.carry(cleared).await.is_ok(), "no rule needs anything new for this");
 }

@@ -1,7 +1,10 @@
 //! The limits of the image, beneath every policy.
 
+use std::time::Duration;
+
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier, ToolCall};
+use crate::state::PastCall;
 use crate::tools::ToolIx;
 
 gate! {
@@ -13,7 +16,8 @@ gate! {
     ///
     /// # Blocks
     /// Opening the trunk above walking pace; any value outside the range that the image allows. A field
-    /// that is not known is read first, once a turn; still unknown it denies.
+    /// that is not known, or whose reading is older than the limit admits, is read first; still unknown it
+    /// denies.
     ///
     /// # Allows
     /// A call whose fields are known to keep every limit that names its tool.
@@ -28,9 +32,10 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         view.spend(1 + view.limits.limit.len())?;
         // Before this very call: an earlier call of the draft may have brought the car to a stop.
         let world = view.owed.before.get(at).unwrap_or_else(|| view.history.world());
-        let Some(broken) = view.limits.broken_by(&view.policy.model, world, call) else { continue };
+        let age = |cell| view.history.age(&view.policy.model, cell, world);
+        let Some(broken) = view.limits.broken_at(&view.policy.model, world, call, &age) else { continue };
         let name = &broken.limit.name;
-        findings.push(match broken.unknown.and_then(|read| untried(view, read)) {
+        findings.push(match broken.unknown.and_then(|read| untried(view, read, broken.limit.fresh())) {
             Some(read) => {
                 let because = format!("the hard limit `{name}` depends on what {} reads", read.tool);
                 Finding::new(NAME, Tier::Owed, because).at(at).with_remedy(vec![read])
@@ -44,11 +49,15 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     Ok(())
 }
 
-/// The call of a read that was not made since the driver last spoke.
-fn untried(view: &View<'_>, read: ToolIx) -> Option<ToolCall> {
+/// The call of a read that was not made since the driver last spoke, or so long ago that it counts no more.
+fn untried(view: &View<'_>, read: ToolIx, fresh: Option<Duration>) -> Option<ToolCall> {
     let tool = view.policy.inventory.at(read).filter(|t| !view.history.removed().tool(t.name.as_str()))?;
     let turn = view.history.turn();
-    let tried = view.history.calls_of(read).any(|(_, past)| past.turn == turn);
+    let counts = |past: &PastCall| {
+        let age = past.at.zip(view.history.clock()).map(|(at, now)| now.saturating_sub(at));
+        past.turn == turn && fresh.zip(age).is_none_or(|(limit, age)| age <= limit)
+    };
+    let tried = view.history.calls_of(read).any(|(_, past)| counts(past));
     (!tried).then(|| ToolCall::new(tool.name.as_str(), Default::default()))
 }
 

@@ -105,6 +105,7 @@ mod tests {
             disclose: None,
             said: vec![],
             on_failure: vec![],
+            fresh: None,
             advise: None,
             shadow: false,
         };

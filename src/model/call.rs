@@ -79,6 +79,11 @@ impl ToolCall {
         Self { id: CallId::from(""), tool: tool.into(), arguments, by: None }
     }
 
+    /// Whether it is the same call, as [`key`](Self::key) tells, without writing either one out.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.tool == other.tool && same_members(&self.arguments, &other.arguments)
+    }
+
     /// What makes two calls the same call.
     pub fn key(&self) -> CallKey {
         let mut text = String::with_capacity(96);
@@ -158,6 +163,19 @@ fn write_members(map: &Arguments, out: &mut String) {
     out.push('}');
 }
 
+fn same_members(a: &Arguments, b: &Arguments) -> bool {
+    a.len() == b.len() && a.iter().all(|(name, value)| b.get(name).is_some_and(|other| same(value, other)))
+}
+
+fn same(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Number(a), Json::Number(b)) => a == b || number(a) == number(b),
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Object(a), Json::Object(b)) => same_members(a, b),
+        _ => a == b,
+    }
+}
+
 fn write_text(text: &str, out: &mut String) {
     // Keys are made of every call that is looked at, and next to no text needs an escape.
     if text.bytes().any(|b| b < b' ' || b == b'"' || b == b'\\') {
@@ -191,6 +209,8 @@ mod tests {
         let a = call(json!({"window": "DRIVER", "percentage": 10}));
         let b = call(json!({"percentage": 10.0, "window": "DRIVER"}));
         assert_eq!(a.key(), b.key());
-        assert_ne!(a.key(), call(json!({"window": "DRIVER", "percentage": 11})).key());
+        let other = call(json!({"window": "DRIVER", "percentage": 11}));
+        assert_ne!(a.key(), other.key());
+        assert!(a.is_same(&b) && !a.is_same(&other));
     }
 }

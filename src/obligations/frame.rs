@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value as Json;
 
 use crate::model::{Resolution, ToolCall, Words};
-use crate::policy::{DraftFeature, Frame, LegFeature, Policy, ReplyFeature, Rule, Slot, SlotIx, Val, When};
-use crate::state::{AttrIx, AttrType, CallRef, CellIx, History, LegFacts, Told, World, select};
+use crate::policy::{Derived, DraftFeature, Frame, LegFeature, Policy, ReplyFeature, Rule, Slot, SlotIx, Val, When};
+use crate::state::{AttrIx, AttrType, CallRef, CellIx, History, LegFacts, PastCall, Told, World, select};
 
 /// Observations that one rule may read: four are enough for every set we know, and a fifth is
 /// simply unknown, which denies.
@@ -46,6 +47,8 @@ pub(super) struct RuleFrame<'a> {
     /// Where that is kept for the next rule on the same call.
     pub(super) kept: Option<&'a OnceCell<LegFacts>>,
     observed: heapless::Vec<(u16, CallRef, &'a Json), OBSERVATIONS>,
+    /// How old an observation may be.
+    fresh: Option<Duration>,
 }
 
 impl<'a> RuleFrame<'a> {
@@ -60,13 +63,27 @@ impl<'a> RuleFrame<'a> {
         let (call, writes) = trigger;
         let (before, after) = worlds;
         let observed = heapless::Vec::new();
-        Self { policy, history, counts, call, writes, item: 0, before, after, legs: None, kept: None, observed }
+        Self {
+            policy,
+            history,
+            counts,
+            call,
+            writes,
+            item: 0,
+            before,
+            after,
+            legs: None,
+            kept: None,
+            observed,
+            fresh: None,
+        }
     }
 
     /// Makes the frame one for the whole condition of a rule that is known to be active: looks up the legs
     /// and the results that it reads, so that evaluation itself neither searches nor allocates.
     pub(super) fn look_up(&mut self, rule: &Rule) {
         let (policy, history) = (self.policy, self.history);
+        self.fresh = rule.fresh;
         for slot in rule.when.slots() {
             let observation = match policy.tables.slot(slot) {
                 Some(Slot::Observed { observation, .. }) => observation,
@@ -88,7 +105,7 @@ impl<'a> RuleFrame<'a> {
                 },
                 None => None,
             };
-            let answer = history.answer(declared.read, wanted.as_ref());
+            let answer = history.answer(declared.read, wanted.as_ref()).filter(|(_, past)| !self.is_past(past));
             if let Some((call, payload)) = answer.and_then(|(r, past)| Some((r, past.payload()?))) {
                 let _ = self.observed.push((*observation, call, payload));
             }
@@ -135,6 +152,28 @@ impl<'a> RuleFrame<'a> {
         }
     }
 
+    /// Whether a field rests on an observation that is older than the rule admits.
+    pub(super) fn is_old(&self, cell: CellIx, when: When) -> bool {
+        self.fresh.is_some_and(|limit| {
+            self.history.age(&self.policy.model, cell, self.world(when)).is_some_and(|age| age > limit)
+        })
+    }
+
+    /// Whether a result arrived longer ago than the rule admits.
+    pub(super) fn is_past(&self, past: &PastCall) -> bool {
+        let age = past.at.zip(self.history.clock()).map(|(then, now)| now.saturating_sub(then));
+        self.fresh.zip(age).is_some_and(|(limit, age)| age > limit)
+    }
+
+    /// A feature, unknown as soon as one of its fields rests on an observation that is too old.
+    fn derived(&self, feature: &Derived, when: When) -> Val<'a> {
+        let model = &self.policy.model;
+        let items = model.attribute(feature.attribute).map_or(0, |a| model.items(a));
+        let old = self.fresh.is_some()
+            && (0..items).filter_map(|i| model.cell(feature.attribute, i)).any(|cell| self.is_old(cell, when));
+        if old { Val::Unknown } else { feature.value(model, self.world(when)) }
+    }
+
     /// The world of a moment.
     pub(super) fn world(&self, when: When) -> &'a World {
         match when {
@@ -146,6 +185,9 @@ impl<'a> RuleFrame<'a> {
     fn attribute(&self, attribute: AttrIx, item: u16, when: When) -> Val<'a> {
         let Some(declared) = self.policy.model.attribute(attribute) else { return Val::Error };
         let Some(cell) = self.policy.model.cell(attribute, item) else { return Val::Error };
+        if self.is_old(cell, when) {
+            return Val::Unknown;
+        }
         match (&declared.kind, Val::of(&self.world(when).get(cell).value)) {
             (AttrType::Parts(_), Val::Word(joined)) => Val::Parts(joined),
             (_, value) => value,
@@ -196,7 +238,7 @@ impl Frame for RuleFrame<'_> {
             Slot::Now(field) => Val::of(self.history.now().get(*field)),
             Slot::Observed { observation, field } => self.observation(*observation, *field),
             Slot::Derived { derived, when } => match self.policy.derived.get(usize::from(*derived)) {
-                Some(feature) => feature.value(&self.policy.model, self.world(*when)),
+                Some(feature) => self.derived(feature, *when),
                 None => Val::Error,
             },
             Slot::Reply(ReplyFeature::Question) => Val::Bool(self.counts.question),

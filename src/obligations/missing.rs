@@ -51,7 +51,8 @@ fn derived_missing(frame: &RuleFrame<'_>, feature: &Derived, when: When, missing
     let model = &frame.policy.model;
     let Some(attribute) = model.attribute(feature.attribute) else { return };
     for item in 0..model.items(attribute) {
-        let cell = model.cell(feature.attribute, item).filter(|c| !frame.world(when).get(*c).value.is_known());
+        let lacks = |c: &CellIx| !frame.world(when).get(*c).value.is_known() || frame.is_old(*c, when);
+        let cell = model.cell(feature.attribute, item).filter(lacks);
         if let Some(cell) = cell {
             cell_missing(frame, cell, when, missing);
         }
@@ -63,8 +64,9 @@ fn cell_missing(frame: &RuleFrame<'_>, cell: CellIx, when: When, missing: &mut M
     let name = model.field_name(cell).unwrap_or_default();
     let read = model.owner(cell).and_then(|(attribute, _)| model.attribute(attribute)).and_then(|a| a.read);
     let answers = match frame.world(when).get(cell).origin {
-        // Read, and reported as unknown: reading again answers nothing.
-        Origin::Observed(call) => frame.history.call(call).is_none_or(|past| past.tool != read),
+        // Read, and reported as unknown or as measured too long ago: reading again answers nothing. A
+        // reading that is itself too old is made again.
+        Origin::Observed(call) => frame.history.call(call).is_none_or(|past| past.tool != read || frame.is_past(past)),
         // The draft itself makes it unknowable until its result is there.
         Origin::Draft(_) => false,
         Origin::Never | Origin::Lost(_) | Origin::Written(_) => true,

@@ -89,23 +89,59 @@ pub trait Frame {
 /// because some completion of the unknown reaches it. So each true or false given here is Cedar's
 /// answer on every completion of the unknowns.
 pub fn evaluate(program: &Program, tables: &Tables, frame: &dyn Frame) -> Truth {
-    if program.ops.is_empty() {
-        return Truth::True;
+    Evaluator::new(tables, frame).run(program)
+}
+
+/// Runs several programs over one frame: what they need besides it is laid out once.
+pub(super) struct Evaluator<'a> {
+    tables: &'a Tables,
+    frame: &'a dyn Frame,
+    stack: Stack<'a>,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn new(tables: &'a Tables, frame: &'a dyn Frame) -> Self {
+        Self { tables, frame, stack: Stack { values: [Val::Unknown; STACK], depth: 0 } }
     }
-    let mut stack = Stack { values: [Val::Unknown; STACK], depth: 0 };
-    let mut at = 0;
-    while let Some(op) = program.ops.get(at) {
-        at += 1;
-        match step(*op, tables, frame, &mut stack) {
-            Some(skip) => at += usize::from(skip),
-            None => return Truth::Error, // an unbalanced program, which `check` excludes
+
+    /// As [`evaluate`].
+    pub(super) fn run(&mut self, program: &Program) -> Truth {
+        if program.ops.is_empty() {
+            return Truth::True;
+        }
+        self.stack.depth = 0;
+        if self.steps(&program.ops).is_none() {
+            return Truth::Error; // an unbalanced program, which `check` excludes
+        }
+        match self.stack.pop() {
+            Some(Val::Bool(true)) => Truth::True,
+            Some(Val::Bool(false)) => Truth::False,
+            Some(Val::Unknown) => Truth::Unknown,
+            _ => Truth::Error,
         }
     }
-    match stack.pop() {
-        Some(Val::Bool(true)) => Truth::True,
-        Some(Val::Bool(false)) => Truth::False,
-        Some(Val::Unknown) => Truth::Unknown,
-        _ => Truth::Error,
+
+    /// What conditions are mostly made of, members held against constants and the ways around what is decided,
+    /// goes without the stack; everything else is [`step`]'s.
+    fn steps(&mut self, ops: &[Op]) -> Option<()> {
+        let mut at = 0;
+        loop {
+            at += match ops.get(at..)? {
+                [] => return Some(()),
+                [Op::SkipIfFalse(n), ..] if matches!(self.stack.top()?, Val::Bool(false)) => 1 + usize::from(*n),
+                [Op::SkipIfTrue(n), ..] if matches!(self.stack.top()?, Val::Bool(true)) => 1 + usize::from(*n),
+                [Op::SkipIfFalse(_) | Op::SkipIfTrue(_), ..] => 1,
+                [Op::Load(slot), Op::Constant(constant), Op::Compare(how), ..] => {
+                    let right = self.tables.constants.get(usize::from(*constant)).map_or(Val::Error, Val::literal);
+                    self.stack.push(compare(*how, self.frame.load(*slot), right))?;
+                    3
+                }
+                [op, ..] => {
+                    step(*op, self.tables, self.frame, &mut self.stack)?;
+                    1
+                }
+            };
+        }
     }
 }
 
@@ -131,8 +167,8 @@ impl<'a> Stack<'a> {
     }
 }
 
-/// Runs one instruction; the number is how many to skip.
-fn step<'a>(op: Op, tables: &'a Tables, frame: &'a dyn Frame, stack: &mut Stack<'a>) -> Option<u16> {
+/// Runs one instruction that is no way around others.
+fn step<'a>(op: Op, tables: &'a Tables, frame: &'a dyn Frame, stack: &mut Stack<'a>) -> Option<()> {
     let value = match op {
         Op::Load(slot) => match frame.load(slot) {
             Val::Absent => Val::Error,
@@ -140,8 +176,7 @@ fn step<'a>(op: Op, tables: &'a Tables, frame: &'a dyn Frame, stack: &mut Stack<
         },
         Op::Has(slot) => frame.has(slot),
         Op::Constant(c) => tables.constants.get(usize::from(c)).map_or(Val::Error, Val::literal),
-        Op::SkipIfFalse(n) => return Some(if matches!(stack.top()?, Val::Bool(false)) { n } else { 0 }),
-        Op::SkipIfTrue(n) => return Some(if matches!(stack.top()?, Val::Bool(true)) { n } else { 0 }),
+        Op::SkipIfFalse(_) | Op::SkipIfTrue(_) => return Some(()),
         Op::Compare(how) => {
             let (right, left) = (stack.pop()?, stack.pop()?);
             compare(how, left, right)
@@ -184,8 +219,7 @@ fn step<'a>(op: Op, tables: &'a Tables, frame: &'a dyn Frame, stack: &mut Stack<
             _ => Val::Error,
         },
     };
-    stack.push(value)?;
-    Some(0)
+    stack.push(value)
 }
 
 /// `&&` with `decisive` false, `||` with `decisive` true.
@@ -258,8 +292,10 @@ fn like(text: &str, pieces: &[String]) -> bool {
     let Some(mut left) = text.strip_prefix(first.as_str()) else { return false };
     let Some((last, middle)) = rest.split_last() else { return left.is_empty() };
     for piece in middle {
-        match left.split_once(piece.as_str()) {
-            Some((_, after)) => left = after,
+        // A piece is text, so it begins and ends between characters.
+        let after = memchr::memmem::find(left.as_bytes(), piece.as_bytes()).map(|at| at + piece.len());
+        match after.and_then(|at| left.get(at..)) {
+            Some(rest) => left = rest,
             None => return false,
         }
     }
@@ -318,6 +354,9 @@ mod tests {
         let pieces = ["a".to_owned(), "b".to_owned(), String::new()];
         assert!(like("axxbyy", &pieces) && !like("xab", &pieces));
         assert!(like("ab", &["ab".to_owned()]) && !like("abc", &["ab".to_owned()]));
+        let around = |piece: &str| [String::new(), piece.to_owned(), String::new()];
+        assert!(like("große Äpfel", &around("ß")) && like("große Äpfel", &around("Ä")) && !like("gross", &around("ß")));
+        assert!(like("x", &around("")) && like("", &around("")));
     }
 
     proptest! {

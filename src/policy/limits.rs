@@ -1,10 +1,12 @@
 //! Hard limits: a file of the image, beneath every policy (design §6).
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::model::{ToolCall, Value};
-use crate::state::{EffectModel, World};
+use crate::state::{CellIx, EffectModel, World};
 
 /// One limit that no policy and no update relaxes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +23,8 @@ pub struct HardLimit {
     pub field: Option<String>,
     /// The greatest allowed reading of `field`, whatever its sign.
     pub at_most: Option<f64>,
+    /// Milliseconds that the reading of `field` may be old; an older one is unknown. None: any age.
+    pub fresh_ms: Option<u64>,
     /// An argument with a range, in natural units.
     pub argument: Option<String>,
     /// Smallest allowed argument.
@@ -61,6 +65,13 @@ pub enum HardLimitError {
     },
 }
 
+impl HardLimit {
+    /// How old the reading of its field may be.
+    pub fn fresh(&self) -> Option<Duration> {
+        self.fresh_ms.map(Duration::from_millis)
+    }
+}
+
 impl HardLimits {
     /// Reads the image's file.
     ///
@@ -90,8 +101,19 @@ impl HardLimits {
         }
     }
 
-    /// The first limit that a call breaks in a world, and how.
+    /// The first limit that a call breaks in a world whose readings have no age, and how.
     pub fn broken_by<'a>(&'a self, model: &EffectModel, world: &World, call: &ToolCall) -> Option<Broken<'a>> {
+        self.broken_at(model, world, call, &|_| None)
+    }
+
+    /// The first limit that a call breaks in a world, and how. `age` says how old a field's reading is.
+    pub fn broken_at<'a>(
+        &'a self,
+        model: &EffectModel,
+        world: &World,
+        call: &ToolCall,
+        age: &dyn Fn(CellIx) -> Option<Duration>,
+    ) -> Option<Broken<'a>> {
         self.limit
             .iter()
             .filter(|l| {
@@ -101,7 +123,7 @@ impl HardLimits {
                 if breaks_range(limit, call) {
                     return Some(Broken { limit, unknown: None });
                 }
-                let unknown = breaks_field(limit, model, world)?;
+                let unknown = breaks_field(limit, model, world, age)?;
                 Some(Broken { limit, unknown })
             })
     }
@@ -126,14 +148,21 @@ fn field(model: &EffectModel, name: &str) -> Option<crate::state::AttrIx> {
 }
 
 /// Whether a limit on a field is broken, and the field's read where it is merely not known.
-fn breaks_field(limit: &HardLimit, model: &EffectModel, world: &World) -> Option<Option<crate::tools::ToolIx>> {
+fn breaks_field(
+    limit: &HardLimit,
+    model: &EffectModel,
+    world: &World,
+    age: &dyn Fn(CellIx) -> Option<Duration>,
+) -> Option<Option<crate::tools::ToolIx>> {
     let (name, most) = (limit.field.as_ref()?, limit.at_most?);
     // A set that lacks the field was refused or is being replayed: then the limit is skipped.
     let ix = field(model, name)?;
     let attribute = model.attribute(ix)?;
     let mut unknown = None;
     for cell in (0..model.items(attribute)).filter_map(|i| model.cell(ix, i)) {
+        let old = limit.fresh().zip(age(cell)).is_some_and(|(limit, age)| age > limit);
         match &world.get(cell).value {
+            _ if old => unknown = Some(attribute.read),
             // Backwards is no standstill: how fast counts, not which way.
             Value::Int(i) if i.unsigned_abs() as f64 / f64::from(attribute.resolution.steps()) <= most => {}
             Value::Unknown => unknown = Some(attribute.read),

@@ -186,6 +186,7 @@ fn bare(id: String, sentence: &str, trigger: Trigger, entity: EntityIx) -> Rule 
         disclose: None,
         said: Vec::new(),
         on_failure: Vec::new(),
+        fresh: None,
         advise: None,
         shadow: false,
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -115,6 +116,9 @@ pub struct Rule {
     pub said: Vec<String>,
     /// Calls to make when a companion failed.
     pub on_failure: Vec<CallTemplate>,
+    /// How old an observation may be that the condition rests on; an older one counts as unknown and is
+    /// read again. None: any age. Recorded conversations have no clock and are not judged on it.
+    pub fresh: Option<Duration>,
     /// A hint for the critic instead of an executable consequence.
     pub advise: Option<String>,
     /// Judge and record, but do not act.

@@ -6,6 +6,7 @@ use zbus::message::Header;
 use zbus::names::{BusName, OwnedUniqueName};
 
 use super::Refusal;
+use super::config::ProviderConfig;
 use super::open::{Holder, OpenSession};
 
 /// The connection that sent a message.
@@ -89,4 +90,54 @@ pub(super) async fn require_ears(
     let name = BusName::try_from(speech).map_err(|_| refusal())?;
     let owner = DBusProxy::new(connection).await?.get_name_owner(name).await.map_err(|_| refusal())?;
     if owner == *caller { Ok(()) } else { Err(refusal()) }
+}
+
+/// By what right a connection provides tools.
+#[derive(Debug, Default)]
+pub(super) struct Licence {
+    /// Names of the configuration that it owns.
+    pub(super) names: Vec<String>,
+    /// The tools it may provide; none: every one.
+    pub(super) tools: Option<Vec<String>>,
+}
+
+/// What the configuration lets a connection provide. Several entries that fit add up.
+pub(super) async fn licence(
+    connection: &Connection,
+    caller: &OwnedUniqueName,
+    entries: &[ProviderConfig],
+) -> Result<Licence, Refusal> {
+    let bus = DBusProxy::new(connection).await?;
+    let user = user(connection, caller).await?;
+    let mut licence = Licence { names: Vec::new(), tools: Some(Vec::new()) };
+    let mut fits = false;
+    for entry in entries {
+        if entry.user.is_some_and(|wanted| wanted != user) {
+            continue;
+        }
+        if let Some(name) = &entry.name {
+            let owner = match BusName::try_from(name.as_str()) {
+                Ok(name) => bus.get_name_owner(name).await.ok(),
+                Err(_) => None,
+            };
+            if owner.is_none_or(|owner| owner != *caller) {
+                continue;
+            }
+            licence.names.push(name.clone());
+        }
+        fits = true;
+        licence.tools = match (licence.tools, &entry.tools) {
+            (Some(mut all), Some(more)) => {
+                all.extend(more.iter().cloned());
+                Some(all)
+            }
+            _ => None,
+        };
+    }
+    if fits {
+        return Ok(licence);
+    }
+    Err(Refusal::NotAProvider(
+        "the configuration lets neither your user nor a name that you own provide tools; see `vehicle.provider`".into(),
+    ))
 }

@@ -127,14 +127,46 @@ pub struct StudentConfig {
     pub script: Option<PathBuf>,
 }
 
+/// Kinds of car.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VehicleKind {
+    /// A simulated one in this process.
+    #[default]
+    Sim,
+    /// A real one, or the bench of one, behind a KUKSA databroker.
+    Kuksa,
+}
+
 /// The car.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VehicleConfig {
+    /// Which kind.
+    pub kind: VehicleKind,
+    /// The way to the databroker of `kuksa`.
+    #[cfg(feature = "kuksa")]
+    pub kuksa: crate::vehicle::kuksa::Settings,
     /// State of the simulated car.
     pub state: Option<PathBuf>,
     /// What this car lacks of the policy's inventory: `tool`, `tool.parameter` or `result.tool.field`.
     pub removed: Vec<String>,
+    /// Tools that only a provider on the bus may carry out: without one they count as removed.
+    pub provided: Vec<String>,
+    /// Who may provide tools; nobody where none is named.
+    pub provider: Vec<ProviderConfig>,
+}
+
+/// Who may provide tools over D-Bus.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProviderConfig {
+    /// The owner of this bus name, for as long as it owns it.
+    pub name: Option<String>,
+    /// Every connection of the user with this identifier.
+    pub user: Option<u32>,
+    /// The tools it may provide; none named: every tool of the policy.
+    pub tools: Option<Vec<String>>,
 }
 
 /// The service itself.
@@ -198,6 +230,8 @@ impl Config {
             &mut offer.answers,
             &mut update.trust,
         ];
+        #[cfg(feature = "kuksa")]
+        let paths = paths.into_iter().chain([&mut vehicle.kuksa.ca, &mut vehicle.kuksa.token]);
         for relative in paths.into_iter().flatten() {
             *relative = folder.join(&relative);
         }
@@ -226,6 +260,19 @@ mod tests {
         let config = read("policy = \"cabin.obl\"\n[service]\nidle_s = 5\n").unwrap();
         assert_eq!(config.policy.as_deref(), Some(Path::new("cabin.obl")));
         assert_eq!(config.service, ServiceConfig { idle_s: 5, ..ServiceConfig::default() });
+    }
+
+    #[cfg(feature = "kuksa")]
+    #[test]
+    fn a_databroker_is_named_with_its_files_beside_the_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("obligato.toml");
+        let text = "[vehicle]\nkind = \"kuksa\"\n[vehicle.kuksa]\naddress = \"https://car:1\"\nca = \"ca.pem\"\ntoken = \"token\"\n";
+        std::fs::write(&path, text).unwrap();
+        let vehicle = Config::read(&path).unwrap().vehicle;
+        assert_eq!((vehicle.kind, vehicle.kuksa.timeout_ms), (VehicleKind::Kuksa, 2_000));
+        assert_eq!(vehicle.kuksa.ca, Some(folder.path().join("ca.pem")));
+        assert_eq!(vehicle.kuksa.token, Some(folder.path().join("token")));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::model::DraftError;
 use crate::policy::update::{Class, UpdateError};
 use crate::policy::{BlobError, HardLimitError};
+use crate::vehicle::Rejected;
 
 /// What a client is told when a method does nothing: `org.obligato.Error.*`, each with a sentence.
 #[derive(Debug, Clone, PartialEq, zbus::DBusError)]
@@ -35,6 +36,16 @@ pub enum Refusal {
     NoCompiler(String),
     /// The offered text could not be compiled.
     NotCompiled(String),
+    /// The configuration lets nobody like the caller provide tools.
+    NotAProvider(String),
+    /// The policy has no such tool, so no rule has seen it.
+    UnknownTool(String),
+    /// The policy takes the tool for a read where the provider registers a write, or the reverse.
+    WrongKind(String),
+    /// What the provider takes is not seen to cover the policy's schema of the tool.
+    WrongSchema(String),
+    /// Somebody else provides the tool.
+    AlreadyProvided(String),
     /// No such rule.
     NoRule(String),
     /// The caller may not update the policy.
@@ -88,6 +99,20 @@ impl Refusal {
     /// The session's state was lost in a crash of its turn.
     pub(super) fn broken() -> Self {
         Self::Internal("a turn of this session broke down, its state cannot be trusted; open another session".into())
+    }
+}
+
+impl From<Rejected> for Refusal {
+    fn from(rejected: Rejected) -> Self {
+        let why = rejected.to_string();
+        match rejected {
+            Rejected::Shape(_) => Self::BadArgument(why),
+            Rejected::UnknownTool { .. } | Rejected::Planning(_) => Self::UnknownTool(why),
+            Rejected::NotYours(_) => Self::NotAProvider(why),
+            Rejected::Kind { .. } => Self::WrongKind(why),
+            Rejected::Unreadable { .. } | Rejected::Schema { .. } => Self::WrongSchema(why),
+            Rejected::Provided { .. } => Self::AlreadyProvided(why),
+        }
     }
 }
 

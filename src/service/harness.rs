@@ -21,6 +21,7 @@ use super::updates::Updates;
 use super::work::{Job, Task, Work};
 use super::worker::Worker;
 use crate::turn;
+use crate::vehicle::Providers;
 
 /// Makes the conversation of a new session from its path.
 pub(super) type MakeSession = Box<dyn Fn(&str) -> turn::Session + Send + Sync>;
@@ -37,6 +38,8 @@ pub(super) struct Harness {
     pub(super) sessions: Sessions,
     /// Makes or finds what sessions offer.
     pub(super) offers: Arc<Offers>,
+    /// Who carries out tools on the bus.
+    pub(super) providers: Arc<Providers>,
     pub(super) worker: Worker,
     pub(super) readiness: Arc<watch::Sender<Readiness>>,
     /// How many sessions are open, for whoever announces it.

@@ -14,9 +14,13 @@ use crate::policy::update::{
 use crate::policy::{HardLimits, Policy};
 use crate::tools::Removed;
 use crate::trials::SelfTest;
+use crate::vehicle::Vehicle;
 
 /// How long another process may take for its work on the slots.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The car that a policy would be in force in; none where there is no car to look at.
+pub(super) type CarFor<'a> = dyn Fn(&Policy) -> Result<Option<Arc<dyn Vehicle>>, UpdateError> + 'a;
 
 /// Slots, and what the car is like.
 pub struct LocalUpdates {
@@ -26,6 +30,8 @@ pub struct LocalUpdates {
     factory: PathBuf,
     limits: Arc<HardLimits>,
     removed: Removed,
+    /// Tools that the configuration leaves to providers.
+    provided: Vec<String>,
     /// The right to change something; why there is none.
     lock: Result<FolderLock, String>,
 }
@@ -54,14 +60,17 @@ impl LocalUpdates {
             checkup: Box::new(SelfTest),
         });
         let removed = Removed::from_iter(&config.vehicle.removed);
-        Ok(Some(Self { slots, factory, limits, removed, lock: lock.map_err(|e| e.to_string()) }))
+        let named = config.vehicle.provider.iter().filter_map(|provider| provider.tools.as_ref()).flatten();
+        let provided = config.vehicle.provided.iter().chain(named).cloned().collect();
+        let lock = lock.map_err(|e| e.to_string());
+        Ok(Some(Self { slots, factory, limits, removed, provided, lock }))
     }
 
     /// Finds the policy to start with; none: the factory's.
     pub fn start(&self) -> Started {
         let started = self.slots.start(&|policy| {
             // Who serves what is not known before the car is there; it was when the policy was activated.
-            LiveCar { limits: &self.limits, removed: &self.removed, serves: &|_| true }.fits(policy)
+            self.fits(policy, &|_| true)
         });
         for note in &started.notes {
             tracing::warn!(note, "policy slots");
@@ -80,13 +89,26 @@ impl LocalUpdates {
         self.lock.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
-    /// Puts what is staged in force, on trial.
+    /// Puts what is staged in force, on trial, in the car that is set up for it.
     ///
     /// # Errors
     /// [`UpdateError`]; the policy in force stays.
-    pub fn activate(&self, serves: &dyn Fn(&str) -> bool) -> Result<Activated, UpdateError> {
-        let car = LiveCar { limits: &self.limits, removed: &self.removed, serves };
-        self.slots.activate(Reading::system(), &car)
+    pub fn activate(&self, car_for: &CarFor<'_>) -> Result<Activated, UpdateError> {
+        let fits = |policy: &Policy| {
+            let car = car_for(policy)?;
+            let serves = |tool: &str| car.as_ref().is_none_or(|car| car.serves(tool));
+            self.fits(policy, &serves)
+        };
+        self.slots.activate(Reading::system(), &fits)
+    }
+
+    /// Whether the car, as it is configured, can run a policy.
+    fn fits(&self, policy: &Policy, serves: &dyn Fn(&str) -> bool) -> Result<(), UpdateError> {
+        // The service does not start with a configuration that speaks of tools which nobody knows.
+        if let Some(tool) = self.provided.iter().find(|tool| policy.inventory.get(tool).is_none()) {
+            return Err(UpdateError::UnknownPart(tool.clone()));
+        }
+        LiveCar { limits: &self.limits, removed: &self.removed, serves }.fits(policy)
     }
 
     /// The policy in force as the slots say, with its version; version 0 is the factory's.

@@ -3,6 +3,7 @@
 //! ```text
 //! /org/obligato/Harness1             Manager   opens sessions, says how the service is
 //!                                    Policy    says what the policy says, and updates it
+//!                                    Providers takes tools that others on the bus carry out
 //! /org/obligato/Harness1/session/N   Session   one conversation
 //!
 //! Session ─ claim ─▶ Worker (one thread, owns the models) ─ told ─▶ relay ─ signals ─▶ the client
@@ -25,8 +26,10 @@ mod log;
 mod manager;
 mod offers;
 mod open;
+mod pace;
 mod parts;
 mod policy;
+mod providers;
 mod readiness;
 mod relay;
 mod run;
@@ -41,12 +44,14 @@ mod worker;
 
 pub use bus::{Bus, BusError};
 pub use config::{
-    Config, OfferConfig, ServiceConfig, StudentConfig, StudentKind, UpdateConfig, VehicleConfig, WithoutCompiler,
+    Config, OfferConfig, ProviderConfig, ServiceConfig, StudentConfig, StudentKind, UpdateConfig, VehicleConfig,
+    VehicleKind, WithoutCompiler,
 };
 pub use error::{Refusal, ServiceError};
 pub use local::LocalUpdates;
 pub use manager::ManagerProxy;
 pub use policy::PolicyProxy;
+pub use providers::ProvidersProxy;
 pub use run::run;
 pub use session::SessionProxy;
 

@@ -3,10 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
+use zbus::names::WellKnownName;
+
 use super::ServiceError;
-use super::car::Car;
+use super::car::{Build, Car};
 use super::compiler::compiler;
-use super::config::{Config, VehicleConfig};
+use super::config::{Config, ProviderConfig, VehicleConfig, VehicleKind};
 use super::in_force::InForce;
 use super::local::LocalUpdates;
 use super::offers::Offers;
@@ -18,24 +21,30 @@ use crate::policy::{HardLimits, Policy};
 use crate::state::SystemClock;
 use crate::tools::Removed;
 use crate::turn::Session;
-use crate::vehicle::{Scenario, Sim};
+use crate::vehicle::{Others, Providers, Routes, Scenario, Sim, Vehicle};
 use crate::verify::SessionId;
 
 /// Loads everything but the model, which takes seconds and has a thread of its own.
-pub(super) fn load(config: &Config) -> Result<Parts, ServiceError> {
-    let factory = blob(config.policy.as_deref().ok_or_else(no_policy)?)?;
+pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceError> {
+    let factory = Arc::new(blob(config.policy.as_deref().ok_or_else(no_policy)?)?);
     // Whatever is in force, the factory's policy is the last resort and must be usable.
     let limits = Arc::new(limits(config, Some(&factory))?);
     let updates = LocalUpdates::open(config)?;
     let started = updates.as_ref().map(LocalUpdates::start);
-    let slot = started.as_ref().map_or(Slot::Factory, |started| started.slot);
-    let (version, policy) = match started.and_then(|started| started.policy) {
+    let mut slot = started.as_ref().map_or(Slot::Factory, |started| started.slot);
+    let (mut version, mut policy) = match started.and_then(|started| started.policy) {
         Some((header, policy)) => (header.version, Arc::new(policy)),
-        None => (0, Arc::new(factory)),
+        None => (0, factory.clone()),
     };
-    let (sim, situation) = simulated(&config.vehicle, &policy)?;
-    let car = Car::new(Arc::new(sim));
-    let removed = removed(&config.vehicle, &policy)?;
+    let assembled = match assemble(config, &policy, runtime) {
+        Err(error) if version > 0 => {
+            tracing::error!(%error, version, "the update does not fit the configuration; the factory policy is in force");
+            (slot, version, policy) = (Slot::Factory, 0, factory);
+            assemble(config, &policy, runtime)?
+        }
+        assembled => assembled?,
+    };
+    let Assembled { car, situation, providers, removed } = assembled;
     let in_force = Arc::new(InForce::new(policy));
     let (turn, force, seats) = (config.turn.clone(), in_force.clone(), car.clone());
     let make_session = Box::new(move |path: &str| {
@@ -48,7 +57,31 @@ pub(super) fn load(config: &Config) -> Result<Parts, ServiceError> {
     });
     let offers = Arc::new(Offers::new(&config.offer, compiler(&config.offer)?));
     let updates = opened(updates, slot, version);
-    Ok(Parts { in_force, car, updates, make_session, offers, load: students::loader(&config.student)? })
+    let load = students::loader(&config.student)?;
+    Ok(Parts { in_force, car, updates, make_session, offers, providers, load })
+}
+
+/// What a configuration makes of a policy.
+struct Assembled {
+    car: Car,
+    /// Place and time that a simulated car starts with.
+    situation: String,
+    providers: Arc<Providers>,
+    removed: Removed,
+}
+
+fn assemble(config: &Config, policy: &Arc<Policy>, runtime: &Handle) -> Result<Assembled, ServiceError> {
+    let removed = removed(&config.vehicle, policy)?;
+    let providers = providers(&config.vehicle, policy)?;
+    let (beside, setting, handle) = (providers.clone(), config.vehicle.clone(), runtime.clone());
+    let build: Build = Box::new(move |policy: &Arc<Policy>| {
+        let (base, situation) = vehicle(&setting, policy, &handle)?;
+        let rest = Others::new(base, beside.clone());
+        let car: Arc<dyn Vehicle> = Arc::new(Routes::new(vec![beside.clone(), Arc::new(rest)]));
+        Ok::<_, ServiceError>((car, situation))
+    });
+    let (car, situation) = Car::new(build, policy)?;
+    Ok(Assembled { car, situation, providers, removed })
 }
 
 pub(super) fn no_policy() -> ServiceError {
@@ -69,6 +102,28 @@ pub(super) fn limits(config: &Config, policy: Option<&Policy>) -> Result<HardLim
     Ok(limits)
 }
 
+/// Who may provide tools, and which are left to providers. A misspelt one would be left to the
+/// simulated car.
+fn providers(config: &VehicleConfig, policy: &Arc<Policy>) -> Result<Arc<Providers>, ServiceError> {
+    let named = config.provider.iter().filter_map(|p| p.tools.as_ref()).flatten();
+    if let Some(tool) = config.provided.iter().chain(named).find(|t| policy.inventory.get(t).is_none()) {
+        return Err(ServiceError::Setting(format!(
+            "`{tool}` of `vehicle.provided` or `vehicle.provider` is no tool of the policy `{}`",
+            policy.id
+        )));
+    }
+    let one_way = |p: &ProviderConfig| p.name.is_some() != p.user.is_some();
+    if !config.provider.iter().all(one_way) {
+        return Err(ServiceError::Setting("each `vehicle.provider` needs either a bus `name` or a `user`".to_owned()));
+    }
+    let invalid = |p: &&ProviderConfig| p.name.as_deref().is_some_and(|n| WellKnownName::try_from(n).is_err());
+    if let Some(name) = config.provider.iter().find(invalid).and_then(|p| p.name.as_deref()) {
+        return Err(ServiceError::Setting(format!("`{name}` of `vehicle.provider` is no bus name")));
+    }
+    let reserved = config.provided.iter().map(|tool| tool.as_str().into());
+    Ok(Arc::new(Providers::new(policy.clone(), reserved, Arc::new(SystemClock))))
+}
+
 /// What this car lacks. A part of a tool that the policy does not have is a misspelling, and would
 /// leave the car with something that it cannot do.
 fn removed(config: &VehicleConfig, policy: &Policy) -> Result<Removed, ServiceError> {
@@ -83,6 +138,31 @@ fn removed(config: &VehicleConfig, policy: &Policy) -> Result<Removed, ServiceEr
         ))),
         None => Ok(Removed::from_iter(&config.removed)),
     }
+}
+
+/// The car, and the place and time that a simulated one starts with.
+fn vehicle(
+    config: &VehicleConfig,
+    policy: &Arc<Policy>,
+    runtime: &Handle,
+) -> Result<(Arc<dyn Vehicle>, String), ServiceError> {
+    match config.kind {
+        VehicleKind::Sim => simulated(config, policy).map(|(sim, situation)| (Arc::new(sim) as _, situation)),
+        VehicleKind::Kuksa => Ok((kuksa(config, policy, runtime)?, String::new())),
+    }
+}
+
+#[cfg(feature = "kuksa")]
+fn kuksa(config: &VehicleConfig, policy: &Arc<Policy>, runtime: &Handle) -> Result<Arc<dyn Vehicle>, ServiceError> {
+    let car = crate::vehicle::kuksa::Kuksa::open(&config.kuksa, policy.clone(), runtime)
+        .map_err(|error| ServiceError::Setting(error.to_string()))?;
+    Ok(Arc::new(car))
+}
+
+#[cfg(not(feature = "kuksa"))]
+fn kuksa(_: &VehicleConfig, _: &Arc<Policy>, _: &Handle) -> Result<Arc<dyn Vehicle>, ServiceError> {
+    let why = "`vehicle.kind = \"kuksa\"` needs a service that was built with the feature `kuksa`";
+    Err(ServiceError::Setting(why.to_owned()))
 }
 
 /// The simulated car, and the place and time that it starts with.

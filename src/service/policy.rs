@@ -10,7 +10,7 @@ use zbus::wire::OwnedFd;
 
 use super::Refusal;
 use super::harness::Harness;
-use super::local::LocalUpdates;
+use super::local::{CarFor, LocalUpdates};
 use super::updates::{Standing, Step};
 use crate::policy::update::{Reading, Slot, UpdateError, largest_list, largest_update, read_open};
 
@@ -88,7 +88,7 @@ impl PolicyObject {
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let step = |local: &LocalUpdates, _: &dyn Fn(&str) -> bool| {
+        let step = |local: &LocalUpdates, _: &CarFor<'_>| {
             quiet(delivered(update, largest_update()).and_then(|bytes| local.slots.stage(&bytes, Reading::system())))
         };
         let version = self.harness.update(connection, &header, false, step).await?.version;
@@ -107,7 +107,7 @@ impl PolicyObject {
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let step = |local: &LocalUpdates, _: &dyn Fn(&str) -> bool| {
+        let step = |local: &LocalUpdates, _: &CarFor<'_>| {
             quiet(delivered(list, largest_list()).and_then(|bytes| local.slots.keys(&bytes)))
         };
         let version = self.harness.update(connection, &header, false, step).await?.version();
@@ -124,7 +124,7 @@ impl PolicyObject {
         #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
     ) -> Result<(u64, u32), Refusal> {
-        let step = |local: &LocalUpdates, _: &dyn Fn(&str) -> bool| quiet(local.slots.verify(Reading::system()));
+        let step = |local: &LocalUpdates, _: &CarFor<'_>| quiet(local.slots.verify(Reading::system()));
         let (verified, tests) = self.harness.update(connection, &header, false, step).await?;
         Ok((verified.version, count(tests)))
     }
@@ -141,8 +141,8 @@ impl PolicyObject {
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<(u64, u32), Refusal> {
-        let step = |local: &LocalUpdates, serves: &dyn Fn(&str) -> bool| {
-            let answer = local.activate(serves);
+        let step = |local: &LocalUpdates, car_for: &CarFor<'_>| {
+            let answer = local.activate(car_for);
             Step { switches: answer.is_ok(), answer: answer.map(|a| (a.header.version, a.tests)) }
         };
         let (version, tests) = self.harness.update(connection, &header, true, step).await?;
@@ -161,7 +161,7 @@ impl PolicyObject {
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let step = |local: &LocalUpdates, _: &dyn Fn(&str) -> bool| {
+        let step = |local: &LocalUpdates, _: &CarFor<'_>| {
             let answer = local.slots.commit(Reading::system());
             Step { switches: matches!(answer, Err(UpdateError::Unhealthy { .. })), answer }
         };
@@ -181,7 +181,7 @@ impl PolicyObject {
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let step = |local: &LocalUpdates, _: &dyn Fn(&str) -> bool| {
+        let step = |local: &LocalUpdates, _: &CarFor<'_>| {
             let answer = local.slots.roll_back();
             Step { switches: answer.is_ok(), answer }
         };

@@ -17,6 +17,7 @@ use super::in_force::InForce;
 use super::manager::{Manager, announce};
 use super::offers::Offers;
 use super::policy::{PolicyObject, announce as announce_policy};
+use super::providers::{self, ProvidersObject};
 use super::readiness::Readiness;
 use super::sessions::Sessions;
 use super::supervise::{Signals, feed_watchdog, notify};
@@ -25,6 +26,7 @@ use super::updates::Updates;
 use super::work::Work;
 use super::worker::{Load, Worker};
 use super::{BUS_NAME, ROOT_PATH, ServiceError, log, parts};
+use crate::vehicle::Providers;
 
 /// Threads of the runtime: one may wait for the bus while the other answers. Turns have their own.
 const THREADS: usize = 2;
@@ -41,7 +43,7 @@ pub fn run(config: Config) -> Result<(), ServiceError> {
         .enable_all()
         .build()
         .map_err(ServiceError::Threads)?;
-    let parts = parts::load(&config)?;
+    let parts = parts::load(&config, runtime.handle())?;
     // Nobody waits for this: a check that comes first gathers what it needs itself.
     let policy = parts.in_force.get();
     drop(runtime.spawn_blocking(move || policy.warm()));
@@ -60,6 +62,8 @@ pub(super) struct Parts {
     pub(super) make_session: MakeSession,
     /// Makes or finds what sessions offer.
     pub(super) offers: Arc<Offers>,
+    /// Who carries out tools on the bus.
+    pub(super) providers: Arc<Providers>,
     /// Loads the models; none: there will be no model.
     pub(super) load: Option<Load>,
 }
@@ -78,6 +82,7 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
         car: parts.car,
         updates: parts.updates,
         offers: parts.offers,
+        providers: parts.providers,
         worker,
         readiness,
         count: watch::Sender::new(0),
@@ -85,10 +90,12 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
         make_session: parts.make_session,
         config,
     });
-    let (connection, names) = connect(&harness).await?;
+    let (connection, names, owners) = connect(&harness).await?;
     let longest = harness.config.turn.budget.wall() * 2 + Duration::from_secs(30);
     watched("announcements", announce(harness.clone(), connection.clone()));
     watched("the policy", announce_policy(harness.clone(), connection.clone()));
+    watched("the list of providers", providers::announce(harness.clone(), connection.clone()));
+    watched("the life of providers", providers::follow(harness.clone(), owners));
     watched("the list of clients", follow_clients(harness.clone(), connection.clone(), names));
     tokio::spawn(expire(harness.clone(), connection.clone()));
     tokio::spawn(feed_watchdog(harness.worker.clone(), longest));
@@ -128,21 +135,26 @@ fn watched(what: &'static str, task: impl Future<Output = zbus::Result<()>> + Se
 }
 
 /// Connects and serves; the name is taken last, so that whoever sees it finds everything in place.
-async fn connect(harness: &Arc<Harness>) -> Result<(Connection, NameOwnerChangedStream), ServiceError> {
+async fn connect(
+    harness: &Arc<Harness>,
+) -> Result<(Connection, NameOwnerChangedStream, NameOwnerChangedStream), ServiceError> {
     let bus = &harness.config.service.bus;
     let error = |source| ServiceError::Bus { bus: bus.to_string(), source };
     let connection = bus
         .builder()
         .serve_at(ROOT_PATH, Manager::new(harness.clone()))
         .serve_at(ROOT_PATH, PolicyObject::new(harness.clone()))
+        .serve_at(ROOT_PATH, ProvidersObject::new(harness.clone()))
         .build()
         .await
         .map_err(error)?;
-    let names = names(&connection).await.map_err(error)?;
+    // Two streams: the end of a session may wait for its turn, the end of a provider may not.
+    let clients = names(&connection).await.map_err(error)?;
+    let owners = names(&connection).await.map_err(error)?;
     // The guard is not pushed aside by whoever comes later, and pushes nobody aside.
     let alone = RequestNameFlags::DO_NOT_QUEUE;
     connection.request_name_with_flags(BUS_NAME, alone).await.map_err(error)?;
-    Ok((connection, names))
+    Ok((connection, clients, owners))
 }
 
 /// Lets the running turn end, then cancels what is left. Nothing new begins meanwhile.

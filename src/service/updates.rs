@@ -1,5 +1,6 @@
 //! Updates of the policy while the service runs: who may, when, and what becomes of open sessions.
 
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{oneshot, watch};
@@ -8,8 +9,9 @@ use zbus::message::Header;
 
 use super::Refusal;
 use super::access::{caller, require_updater};
+use super::car::Fitted;
 use super::harness::Harness;
-use super::local::LocalUpdates;
+use super::local::{CarFor, LocalUpdates};
 use super::open::OpenSession;
 use super::work::Work;
 use crate::policy::Policy;
@@ -84,7 +86,7 @@ impl Harness {
         connection: &Connection,
         header: &Header<'_>,
         between: bool,
-        step: impl FnOnce(&LocalUpdates, &dyn Fn(&str) -> bool) -> Step<T> + Send + 'static,
+        step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Step<T> + Send + 'static,
     ) -> Result<T, Refusal> {
         require_updater(connection, &caller(header)?, &self.config.update.group).await?;
         self.readiness.borrow().accepts_work()?;
@@ -116,16 +118,23 @@ impl Harness {
     fn take<T>(
         &self,
         updates: &Updates,
-        step: impl FnOnce(&LocalUpdates, &dyn Fn(&str) -> bool) -> Step<T>,
+        step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Step<T>,
     ) -> (Result<T, Refusal>, Vec<(Arc<OpenSession>, String)>) {
-        let Step { answer, switches } = updates.with(|local| step(local, &|tool| self.car.serves(tool)));
+        let fitted = RefCell::new(None);
+        let car_for = |policy: &Policy| {
+            let car = self.car.fitted_for(policy).map_err(|e| UpdateError::Car(e.to_string()))?;
+            let vehicle = car.vehicle().clone();
+            fitted.replace(Some(car));
+            Ok(Some(vehicle))
+        };
+        let Step { answer, switches } = updates.with(|local| step(local, &car_for));
         let before = updates.standing();
         let (mut slot, mut version, mut orphans) = (before.slot, before.version, Vec::new());
         if switches {
             match updates.with(LocalUpdates::in_force) {
                 Ok((found, policy)) => {
                     (slot, version) = (if found == 0 { Slot::Factory } else { Slot::Current }, found);
-                    orphans = self.switch(Arc::new(policy));
+                    orphans = self.switch(Arc::new(policy), fitted.take());
                 }
                 Err(error) => {
                     let why = format!("the policy that should be in force cannot be read: {error}");
@@ -145,13 +154,19 @@ impl Harness {
         (answer.map_err(Refusal::from), orphans)
     }
 
-    /// Puts a policy in force. New sessions begin with it, open ones go on under it; questions, consents
-    /// and clearances of the old one die.
-    fn switch(&self, policy: Arc<Policy>) -> Vec<(Arc<OpenSession>, String)> {
+    /// Puts a policy in force, in the car that is set up for it. New sessions begin with it, open ones go on
+    /// under it; questions, consents and clearances of the old one die.
+    fn switch(&self, policy: Arc<Policy>, car: Option<Fitted>) -> Vec<(Arc<OpenSession>, String)> {
         if self.in_force.get().hash == policy.hash {
             return Vec::new();
         }
         policy.warm();
+        match car.map_or_else(|| self.car.fitted_for(&policy), Ok) {
+            Ok(car) => self.car.refit(car),
+            // It was set up for this policy before; what it does not serve counts as removed.
+            Err(error) => tracing::error!(%error, "the car stays as it was set up for the policy before"),
+        }
+        self.providers.adopt(policy.clone());
         self.in_force.replace(policy.clone());
         tracing::info!(policy = policy.id, hash = %policy.hash, "another policy is in force");
         let go_on = |session: &Arc<OpenSession>| session.succeed(&policy, self.car.seat(policy.clone())).err();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CellIx, Listing, NowField, Tour, TourEdit};
+use super::{CellIx, Listing, NowField, Tour, TourEdit, Vss};
 use crate::model::{Resolution, Value};
 use crate::tools::{ToolIx, Topic};
 
@@ -227,8 +227,6 @@ pub struct ToolEffect {
     pub verbs: BTreeMap<String, Vec<String>>,
     /// How people call what it acts on, by language.
     pub nouns: BTreeMap<String, Vec<String>>,
-    /// VSS path pattern and mapping, for the KUKSA vehicle.
-    pub vss: Option<String>,
     /// The stored preferences that can settle what the driver left open in a call.
     pub preference: Option<Topic>,
     /// What it does to the tour.
@@ -318,8 +316,10 @@ pub struct EffectModel {
     pub tour: Option<Tour>,
     /// Place and time in a system message.
     pub now: NowPaths,
-    /// Which side the driver sits on.
+    /// Which side the driver sits on, where no signal tells.
     pub driver_side: Side,
+    /// Where its fields are among the car's signals.
+    pub vss: Option<Vss>,
     /// How many cells a world of this model has.
     pub cells: u16,
 }

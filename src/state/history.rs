@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::{Contents, EffectModel, Identifiers, Now, Numbers, ObservationField, Side, World};
+use super::{CellIx, Contents, EffectModel, Identifiers, Now, Numbers, ObservationField, Origin, Side, World};
 use crate::model::{CallId, CallKey, ToolCall, Value, Words, canonical};
 use crate::tools::{Inventory, Removed, ToolIx};
 
@@ -46,6 +46,8 @@ pub struct PastCall {
     pub at: Option<Duration>,
     /// What it and its result hold.
     pub contents: Contents,
+    /// How old fields of the result were when it arrived, where they were older than it.
+    pub ages: Vec<(String, Duration)>,
 }
 
 impl PastCall {
@@ -129,6 +131,24 @@ impl History {
     /// The time since boot, where there is a clock.
     pub fn clock(&self) -> Option<Duration> {
         self.clock
+    }
+
+    /// Says how old the fields of a result were when it arrived (a car reports when it measured them).
+    pub fn set_ages(&mut self, call: CallRef, ages: Vec<(String, Duration)>) {
+        if let Some(past) = self.calls.get_mut(call.0 as usize) {
+            past.ages = ages;
+        }
+    }
+
+    /// How old the observation is that a field's value rests on; none where it rests on none, or nobody
+    /// can tell because there is no clock.
+    pub fn age(&self, model: &EffectModel, cell: CellIx, world: &World) -> Option<Duration> {
+        let Origin::Observed(call) = world.get(cell).origin else { return None };
+        let past = self.call(call)?;
+        let since = self.clock?.saturating_sub(past.at?);
+        let name = model.field_name(cell)?;
+        let before = past.ages.iter().find(|(field, _)| *field == name).map(|(_, age)| *age);
+        Some(since.saturating_add(before.unwrap_or_default()))
     }
 
     /// Names what this car or session lacks of the inventory.

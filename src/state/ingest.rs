@@ -170,6 +170,7 @@ impl History {
             outcome: Outcome::Pending,
             at: None,
             contents,
+            ages: Vec::new(),
         });
         reference
     }

@@ -17,6 +17,7 @@ mod now;
 mod observe;
 mod owners;
 mod tour;
+mod vss;
 mod world;
 
 pub use apply::Written;
@@ -35,4 +36,5 @@ pub use now::{Now, NowField};
 pub use observe::select;
 pub use owners::{Owners, digits, is_mail, is_phone, same};
 pub use tour::{Leg, OfferedLeg, Stop, Tour, TourEdit};
+pub use vss::{Signal, SignalForm, SignalPath, Vss};
 pub use world::{Cell, CellIx, Origin, World};

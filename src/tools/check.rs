@@ -157,6 +157,31 @@ fn schema(tool: &Tool, call: &ToolCall, faults: &mut Vec<ArgumentFault>) {
 }
 
 impl Tool {
+    /// Checks a result against the schema that the tool declares for it; without one every object is
+    /// taken.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn check_result(&self, result: &Json) -> Result<(), String> {
+        if !result.is_object() {
+            return Err("it is no JSON object".to_owned());
+        }
+        let Some(validator) = self.result_validator() else {
+            return match self.output {
+                None => Ok(()),
+                Some(_) => Err("the schema of the result cannot be read".to_owned()),
+            };
+        };
+        match validator.iter_errors(result).next() {
+            None => Ok(()),
+            Some(error) => {
+                let path = error.instance_path().to_string().trim_start_matches('/').replace('/', ".");
+                let place = if path.is_empty() { String::new() } else { format!("`{path}`: ") };
+                Err(format!("{place}{}", error.masked_with("the value")))
+            }
+        }
+    }
+
     /// Repairs that change only the spelling of an enumeration's member (`"driver"` for `DRIVER`):
     /// the meaning is certain, so no model needs to be asked again.
     pub fn repaired(&self, call: &ToolCall) -> Option<ToolCall> {

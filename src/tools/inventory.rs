@@ -93,6 +93,8 @@ pub struct Tool {
     pub output: Option<String>,
     #[serde(skip)]
     validator: OnceLock<Option<jsonschema::Validator>>,
+    #[serde(skip)]
+    result_validator: OnceLock<Option<jsonschema::Validator>>,
 }
 
 impl Clone for Tool {
@@ -109,6 +111,7 @@ impl Clone for Tool {
             schema: self.schema.clone(),
             output: self.output.clone(),
             validator: OnceLock::new(),
+            result_validator: OnceLock::new(),
         }
     }
 }
@@ -148,6 +151,7 @@ impl Tool {
             schema: imported.parameters.to_string(),
             output: imported.output.as_ref().map(Json::to_string),
             validator: OnceLock::new(),
+            result_validator: OnceLock::new(),
         })
     }
 
@@ -164,12 +168,12 @@ impl Tool {
     /// The compiled schema, built on first use unless [`Inventory::warm`] came before: a blob of sixty tools loads without paying for the
     /// tools that a drive never calls. `None` when the text is no schema, which `compile` excludes.
     pub(super) fn validator(&self) -> Option<&jsonschema::Validator> {
-        self.validator
-            .get_or_init(|| {
-                let schema: Json = serde_json::from_str(&self.schema).ok()?;
-                jsonschema::validator_for(&schema).ok()
-            })
-            .as_ref()
+        self.validator.get_or_init(|| compiled(&self.schema)).as_ref()
+    }
+
+    /// The same for the result; `None` also where no schema of it is declared.
+    pub(super) fn result_validator(&self) -> Option<&jsonschema::Validator> {
+        self.result_validator.get_or_init(|| compiled(self.output.as_ref()?)).as_ref()
     }
 }
 
@@ -185,6 +189,10 @@ impl Param {
             _ => &[],
         }
     }
+}
+
+fn compiled(schema: &str) -> Option<jsonschema::Validator> {
+    jsonschema::validator_for(&serde_json::from_str(schema).ok()?).ok()
 }
 
 fn params_of(schema: &Json) -> Option<Vec<Param>> {

@@ -5,13 +5,17 @@
 //! *unknown*. The two need different sentences, so they are different facts.
 
 mod check;
+mod cover;
 mod import;
 mod inventory;
+mod lacking;
 mod removed;
 mod topic;
 
 pub use check::{ArgumentFault, FaultKind};
+pub use cover::{Uncovered, covers};
 pub use import::{ImportError, ImportedTool, import};
 pub use inventory::{Inventory, Kind, Param, ParamType, Tool, ToolIx};
+pub use lacking::lacking;
 pub use removed::Removed;
 pub use topic::Topic;

@@ -56,6 +56,8 @@ pub struct Session {
     pub(super) epoch: u64,
     /// What the session itself added to the policy.
     pub(super) offers: Vec<Offer>,
+    /// What this car lacks of the inventory for good.
+    lacks: Removed,
 }
 
 impl std::fmt::Debug for Session {
@@ -75,7 +77,7 @@ impl Session {
     ) -> Self {
         let history = History::new(&policy.model);
         let epoch = vehicle.epoch();
-        Self {
+        let mut session = Self {
             id,
             policy,
             limits,
@@ -89,7 +91,10 @@ impl Session {
             spoken_under: None,
             epoch,
             offers: Vec::new(),
-        }
+            lacks: Removed::default(),
+        };
+        session.take_stock();
+        session
     }
 
     /// Replaces the clock, so that a test can let time pass.
@@ -113,9 +118,11 @@ impl Session {
         self.history.set_now(now);
     }
 
-    /// Names what this car lacks of the inventory.
+    /// Names what this car lacks of the inventory for good. What nobody in the car carries out at the
+    /// moment counts as removed besides, for as long as that is so.
     pub fn set_removed(&mut self, removed: Removed) {
-        self.history.set_removed(removed);
+        self.lacks = removed;
+        self.take_stock();
     }
 
     /// Sets the side the driver sits on.
@@ -193,10 +200,24 @@ impl Session {
     /// Brings the history up to the car: what other hands changed must be read again.
     pub(super) fn refresh(&mut self) {
         self.history.set_clock(self.clock.since_boot());
+        if let Some(side) = self.vehicle.side() {
+            self.history.set_side(side);
+        }
         let epoch = self.vehicle.epoch();
         if epoch != self.epoch {
             self.history.forget_car();
             self.epoch = epoch;
+        }
+        self.take_stock();
+    }
+
+    /// Looks which tools the car serves as it is.
+    pub(super) fn take_stock(&mut self) {
+        let mut removed = self.lacks.clone();
+        let names = self.policy.inventory.iter().map(|tool| tool.name.as_str());
+        names.filter(|name| !self.vehicle.serves(name)).for_each(|name| removed.insert(name));
+        if removed != *self.history.removed() {
+            self.history.set_removed(removed);
         }
     }
 }

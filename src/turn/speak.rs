@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use super::carry::Acted;
 use super::run::{End, Run, complete};
+use crate::execute::Executed;
 use crate::model::Draft;
 use crate::policy::Policy;
 use crate::state::Outcome;
@@ -52,6 +53,7 @@ impl Run<'_> {
                         None => companions.push((why, vec![what])),
                     }
                 }
+                (outcome, _) if executed.cause.is_some() => sentences.extend(self.trouble(executed, &what, outcome)),
                 (Outcome::Failed(why), _) => sentences.push(self.say("call-failed", &[("what", &what), ("why", why)])),
                 (Outcome::Unknown(why), _) => {
                     sentences.push(self.say("call-unknown", &[("what", &what), ("why", why)]))
@@ -75,6 +77,22 @@ impl Run<'_> {
             all.push(self.say("nothing", &[]));
         }
         all.join(" ")
+    }
+
+    /// Why a call was not done, with the sentence of its cause.
+    fn trouble(&self, executed: &Executed, what: &str, outcome: &Outcome) -> Option<String> {
+        let cause = executed.cause?;
+        let (why, open) = match outcome {
+            Outcome::Unknown(why) => (why, !cause.says_what_became_of_it()),
+            Outcome::Failed(why) => (why, false),
+            Outcome::Done(_) | Outcome::Pending => return None,
+        };
+        let mut said = self.say(cause.occasion(), &[("what", what), ("why", why)]);
+        if open {
+            said.push(' ');
+            said.push_str(&self.say("cause-open", &[]));
+        }
+        Some(said)
     }
 
     fn sentence(&self, rule: &crate::model::RuleId) -> String {

@@ -41,7 +41,6 @@ impl Session {
             policy = Arc::new(policy.with_offer(offer)?);
         }
         let mut history = History::new(&policy.model);
-        history.set_removed(self.history.removed().clone());
         history.set_side(self.history.side());
         let conversation = Conversation { messages: self.conversation.clone() };
         history.read(&policy.model, &policy.inventory, &conversation, &Limits::default())?;
@@ -56,6 +55,7 @@ impl Session {
         self.epoch = vehicle.epoch();
         self.vehicle = vehicle;
         self.policy = policy;
+        self.take_stock();
         self.policy.attend(&self.history);
         Ok(())
     }

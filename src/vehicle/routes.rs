@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{Answer, Pending, Vehicle};
 use crate::model::ToolCall;
+use crate::state::Side;
 
 /// The parts that make up a car, in order of precedence: a call goes to the first that serves its
 /// tool, and to no other, so nothing is carried out twice.
@@ -32,6 +33,14 @@ impl Vehicle for Routes {
 
     fn serves(&self, tool: &str) -> bool {
         self.parts.iter().any(|part| part.serves(tool))
+    }
+
+    fn age(&self, read: &str, field: &str) -> Option<Duration> {
+        self.parts.iter().find(|part| part.serves(read))?.age(read, field)
+    }
+
+    fn side(&self) -> Option<Side> {
+        self.parts.iter().find_map(|part| part.side())
     }
 
     fn epoch(&self) -> u64 {

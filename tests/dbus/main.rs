@@ -15,12 +15,17 @@ mod support;
 mod clients;
 mod drafts;
 mod faults;
+mod hostile;
 mod interface;
 #[cfg(feature = "compile")]
 mod offers;
+mod provider;
+mod providers;
 #[cfg(feature = "llama")]
 mod real_model;
 mod rig;
+#[cfg(feature = "sample-provider")]
+mod sample;
 mod sessions;
 mod system;
 mod turns;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use obligato::service::{BUS_NAME, Bus, ManagerProxy, PolicyProxy, SessionProxy};
+use obligato::service::{BUS_NAME, Bus, ManagerProxy, PolicyProxy, ProvidersProxy, SessionProxy};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
@@ -160,6 +160,12 @@ impl Rig {
         &self.address
     }
 
+    /// A folder that lives as long as the rig.
+    #[cfg(feature = "sample-provider")]
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// What the service wrote.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("service.log")).unwrap()
@@ -241,13 +247,29 @@ pub(crate) struct Client {
     pub(crate) connection: Connection,
     pub(crate) manager: ManagerProxy<'static>,
     pub(crate) policy: PolicyProxy<'static>,
+    pub(crate) providers: ProvidersProxy<'static>,
 }
 
 impl Client {
     pub(crate) async fn new(connection: Connection) -> Self {
         let manager = ManagerProxy::builder(&connection).cache_properties(CacheProperties::No).build().await.unwrap();
         let policy = PolicyProxy::new(&connection).await.unwrap();
-        Self { connection, manager, policy }
+        let uncached = ProvidersProxy::builder(&connection).cache_properties(CacheProperties::No);
+        let providers = uncached.build().await.unwrap();
+        Self { connection, manager, policy, providers }
+    }
+
+    /// Waits until nobody provides these tools; none named: until every tool is provided.
+    pub(crate) async fn wait_for_absent(&self, wanted: &[&str]) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let absent = self.providers.absent().await.unwrap();
+            if absent.is_empty() == wanted.is_empty() && wanted.iter().all(|w| absent.iter().any(|a| a == w)) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "absent: {absent:?}");
+            sleep(Duration::from_millis(10)).await;
+        }
     }
 
     pub(crate) async fn wait_for_state(&self, wanted: &str) {

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use obligato::service::BUS_NAME;
 use tokio::time::{sleep, timeout};
+use tokio_stream::StreamExt;
+use zbus::MessageStream;
 use zbus::fdo::DBusProxy;
 
 use super::rig::{Client, PATIENCE, bus_with, cabin_blob, root};
@@ -82,6 +84,39 @@ async fn the_bus_policy_lets_the_service_user_serve() {
     service.wait().unwrap();
     bus.kill().unwrap();
     bus.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_but_the_service_user_calls_a_provider() {
+    let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout).unwrap();
+    for (service_user, reaches) in [(user.trim(), true), ("nobody", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut bus, address) = strict_bus(folder.path(), service_user);
+        let connect = || zbus::connection::Builder::address(address.as_str()).build();
+        let (provider, caller) = (connect().await.unwrap(), connect().await.unwrap());
+        let name = provider.unique_name().unwrap().clone();
+        let reached = async {
+            let mut messages = MessageStream::from(&provider);
+            while let Some(Ok(message)) = messages.next().await {
+                if message.header().member().is_some_and(|m| m.as_str() == "Call") {
+                    return;
+                }
+            }
+        };
+        // Nobody answers it: either it gets there, or the bus refuses it.
+        let called = tokio::select! {
+            refused = caller.call_method(Some(name), "/", Some("org.obligato.Provider1"), "Call", &()) => Some(refused),
+            () = reached => None,
+        };
+        let denied = |error: &zbus::fdo::Error| matches!(error, zbus::fdo::Error::AccessDenied(_));
+        match called {
+            None => assert!(reaches, "{service_user}"),
+            Some(Err(zbus::Error::FDO(error))) if denied(&error) => assert!(!reaches, "{service_user}: {error}"),
+            Some(other) => panic!("{service_user}: {other:?}"),
+        }
+        bus.kill().unwrap();
+        bus.wait().unwrap();
+    }
 }
 
 #[test]

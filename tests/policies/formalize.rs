@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use obligato::compile::formalize::{Entry, Formalized, Recorded, Standing, formalize};
-use obligato::compile::{SetSource, SourceFile, compile};
+use obligato::compile::{Against, SetSource, SourceFile, compile, quality};
 use serde_json::Value as Json;
 
 fn root() -> &'static Path {
@@ -85,7 +85,7 @@ fn malformed_answers_are_told_what_is_wrong_and_end_as_advice_or_out_of_reach() 
 }
 
 #[test]
-fn subtly_wrong_rules_are_rejected_by_the_judge_or_the_verifier() {
+fn subtly_wrong_rules_are_rejected_by_a_check_by_the_judge_or_by_the_verifier() {
     let made = made("policy.md", "wrong.jsonl");
     assert_eq!(standings(&made), [(3, Advisory, 3), (4, Executable, 3), (5, Advisory, 3), (6, OutOfReach, 1)]);
     let [lock, burner, hood, _] = made.account.sentences.as_slice() else { panic!("four sentences") };
@@ -93,7 +93,7 @@ fn subtly_wrong_rules_are_rejected_by_the_judge_or_the_verifier() {
     assert!(told(burner).contains("broader than the sentence: Level 6 itself"), "{}", told(burner));
     assert!(told(burner).contains("a case in which they disagree: set_burner("), "{}", told(burner));
     assert!(burner.rules[0].cedar.contains("context.input.level > 6 && resource.hood_level < 2"));
-    assert!(told(hood).contains("not pragmatic"), "{}", told(hood));
+    assert!(told(hood).contains("a conjunct about the state seems to be lost [over-blocking]"), "{}", told(hood));
     assert!(!made.rules.contains("input.level > 1"), "a rejected rule is no rule: {}", made.rules);
 }
 
@@ -182,4 +182,123 @@ fn what_cannot_be_used_is_named_with_its_line_and_leaves_no_file() {
         assert_eq!((output.status.code(), told.contains(says)), (Some(code), true), "{says}: {told}");
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "only the two answer files");
+}
+
+/// Answers for the whole cabin, given sentence by sentence by a model that read the prose, the tools and the names
+/// of the effect model. Its judge lets everything pass, so the account shows what the generator is worth by itself.
+#[test]
+fn answers_for_the_whole_cabin_are_held_against_the_hand_written_rules() {
+    let set = SetSource::read(&root().join("policies/cabin"), None, None).unwrap();
+    let mut author = Recorded::read(&SourceFile::read(&data("cabin.jsonl")).unwrap()).unwrap();
+    let made = formalize(&set, &mut author).unwrap_or_else(|e| panic!("{e}"));
+    let account = &made.account;
+    assert_eq!(account.together.findings, [], "the rules agree with each other");
+    let told_so = account.sentences.iter().find(|e| e.text.starts_with("When the latest call failed")).unwrap();
+    assert_eq!(told_so.standing, Advisory, "a rule that only advises keeps nothing, whatever its author calls it");
+    let fog = account.sentences.iter().find(|e| e.text.starts_with("Switching on a fog light")).unwrap();
+    assert_eq!((fog.standing, fog.rounds), (Advisory, 3));
+    assert!(told(fog).contains("`context.weather.condition` is never \"fog\"; did you mean `foggy`?"), "{}", told(fog));
+    let found = quality(&set, &SourceFile::new("made.cedar", made.rules.clone())).unwrap();
+    let of = |id: &str| found.rules.iter().find(|held| held.hand.as_deref() == Some(id)).unwrap().against.as_str();
+    let expected = [
+        ("ac-closes-windows", "equivalent"),
+        ("defrost-blows-at-windshield", "equivalent"),
+        ("shade-moves-under-closed-sunroof", "equivalent"),
+        ("wide-window-with-air-conditioning", "broader"),
+        ("destination-remains", "broader"),
+        ("fog-lights-weather", "missing"),
+        ("one-edit-a-step", "missing"),
+    ];
+    assert_eq!(expected.map(|(id, _)| (id, of(id))), expected);
+    // States that are tried go beyond those that there are: only a proof tells that no fan runs at level -1.
+    if found.rules.iter().any(|held| matches!(&held.against, Against::Compared(c) if c.proved)) {
+        assert_eq!((of("ac-needs-fan"), of("tour-starts-at-the-car")), ("equivalent", "different"));
+        assert!(found.counts["equivalent"] >= 23, "{:?}", found.counts);
+    } else {
+        println!("skipped: no solver, so nothing is proved");
+    }
+    let hand = set.rules.text().matches("@id(").count();
+    let counted = found.counts.iter().filter(|(what, _)| **what != "no-counterpart").map(|(_, n)| n).sum::<usize>();
+    assert_eq!(counted, hand, "every hand-written rule is accounted for");
+    println!("{:?}", found.counts);
+}
+
+/// What a model of 135 million parameters answered for the cabin (`--model-file`, `--record`): rules by form only.
+#[test]
+fn answers_of_a_tiny_model_end_as_advice_or_out_of_reach_with_the_reasons() {
+    // The record holds what was asked while proofs stood between the rounds; without them the judge is asked more.
+    if !cfg!(feature = "solver") || Command::new("cvc5").arg("--version").output().is_err() {
+        println!("skipped: no solver, so other questions are asked than those that were recorded");
+        return;
+    }
+    let set = SetSource::read(&root().join("policies/cabin"), None, None).unwrap();
+    let mut author = Recorded::read(&SourceFile::read(&data("cabin-smollm2.jsonl")).unwrap()).unwrap();
+    let made = formalize(&set, &mut author).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(made.account.sentences.len(), 55);
+    for entry in &made.account.sentences {
+        assert!(entry.standing != Executable && entry.why.is_some(), "{entry:?}");
+    }
+    let mut source = set.clone();
+    source.rules = SourceFile::new("rules.cedar", made.rules);
+    assert!(compile(&source).unwrap_or_else(|e| panic!("{e}")).parts.rules.iter().all(|r| r.advise.is_some()));
+}
+
+/// The command as a process that is still at work.
+fn waiting(folder: &Path) -> (std::process::Child, std::net::TcpStream) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_obligato"));
+    command.arg("formalize").arg(data("policy.md"));
+    command.arg("--tools").arg(kitchen("tools.json")).arg("--vehicle").arg(kitchen("vehicle.toml"));
+    command.args(["--endpoint", &format!("http://{}", listener.local_addr().unwrap()), "--model", "m"]);
+    command.arg("-o").arg(folder.join("rules.cedar"));
+    command.arg("--json").arg(folder.join("account.json")).arg("--html").arg(folder.join("account.html"));
+    let child = command.spawn().unwrap();
+    let (stream, _) = listener.accept().unwrap();
+    (child, stream)
+}
+
+#[test]
+fn a_run_that_is_killed_while_it_waits_for_the_model_leaves_no_file() {
+    if !cfg!(feature = "remote") {
+        println!("skipped: this build reaches no server");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, _open) = waiting(folder.path());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn outputs_that_cannot_be_are_told_before_anybody_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (policy, answers) = (folder.path().join("policy.md"), folder.path().join("answers.jsonl"));
+    fs::copy(data("policy.md"), &policy).unwrap();
+    // An author that has no answer at all: whoever asks it ends with code 3.
+    fs::write(&answers, "").unwrap();
+    let run = |outputs: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_obligato"));
+        command.current_dir(folder.path()).args(["formalize", "policy.md", "--answers", "answers.jsonl"]);
+        command.arg("--tools").arg(kitchen("tools.json")).arg("--vehicle").arg(kitchen("vehicle.toml"));
+        let output = command.args(outputs).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let before = fs::read_to_string(&policy).unwrap();
+    for (outputs, says) in [
+        (["-o", ".", "--json", "a.json"], "directory"),
+        (["-o", "no/rules.cedar", "--json", "a.json"], "No such file"),
+        (["-o", "same", "--json", "same"], "give each output a file of its own"),
+        (["-o", "policy.md", "--json", "a.json"], "give each output a file of its own"),
+        (["--record", "answers.jsonl", "--json", "a.json"], "give each output a file of its own"),
+    ] {
+        let (code, told) = run(&outputs);
+        assert!(code == Some(2) && told.contains(says), "{outputs:?}: {told}");
+    }
+    assert_eq!(run(&["-o", "rules.cedar"]).0, Some(3));
+    assert_eq!(fs::read_to_string(&policy).unwrap(), before);
+    fs::write(&policy, "# Only a heading\n").unwrap();
+    let (code, told) = run(&["-o", "rules.cedar"]);
+    assert!(code == Some(2) && told.contains("holds no sentence"), "{told}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "only the policy and the answers");
 }

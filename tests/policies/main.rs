@@ -10,6 +10,7 @@
 )]
 #![cfg(feature = "compile")]
 
+mod completions;
 mod coverage;
 mod differential;
 mod foreign;

@@ -50,7 +50,7 @@ impl Value {
         }
     }
 
-    fn val(&self) -> Val<'_> {
+    pub(crate) fn val(&self) -> Val<'_> {
         match self {
             Self::Plain(json) => val(json),
             Self::Parts(joined) => Val::Parts(joined),
@@ -96,6 +96,12 @@ impl Pool {
         pool.words.sort();
         pool.words.dedup();
         pool
+    }
+
+    /// A few of its values: what is drawn from them comes out equal now and then.
+    fn narrowed(&self, random: &mut Random) -> Self {
+        let numbers = (0..2).map(|_| *random.pick(&self.numbers)).collect();
+        Self { numbers, words: (0..3).map(|_| random.pick(&self.words).clone()).collect() }
     }
 
     fn number(&self, random: &mut Random) -> Json {
@@ -185,6 +191,8 @@ impl<'a> Request<'a> {
         entity: EntityIx,
         random: &mut Random,
     ) -> Self {
+        let narrow = pool.narrowed(random);
+        let pool = if random.one_in(4) { &narrow } else { pool };
         let mut attributes = HashMap::new();
         let mut car = HashMap::new();
         for (ix, attribute) in parts.model.attributes() {

@@ -122,6 +122,32 @@ fn a_message_that_is_no_draft_is_judged_and_the_rest_of_its_conversation_too() {
 }
 
 #[test]
+fn a_car_with_fewer_tools_than_the_policy_is_judged_on_what_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = cabin(folder.path());
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/policies/cabin/tools.json")).unwrap();
+    let mut tools: Json = serde_json::from_str(&text).unwrap();
+    tools["tools"].as_array_mut().unwrap().retain(|tool| tool["name"] != "set_dome_light");
+    let (less, more) = (folder.path().join("less.json"), folder.path().join("more.json"));
+    std::fs::write(&less, tools.to_string()).unwrap();
+    let call = serde_json::json!([{"id": "1", "type": "function", "function": {"name": "set_dome_light", "arguments": "{\"on\": true}"}}]);
+    let line = serde_json::json!({"id": "light", "messages": [
+        {"role": "user", "content": "Turn on the dome light."}, {"role": "assistant", "content": null, "tool_calls": call}]});
+    let file = folder.path().join("light.jsonl");
+    std::fs::write(&file, line.to_string()).unwrap();
+    let gates = |tools: &std::path::Path| -> Vec<String> {
+        let flags = ["replay", "--policy", "--tools", "--json"].map(std::path::Path::new);
+        crate::recordings::obligato(&[flags[0], flags[1], &policy, flags[2], tools, flags[3], &more, &file]);
+        let report: Json = serde_json::from_slice(&std::fs::read(&more).unwrap()).unwrap();
+        let findings = report["trajectories"][0]["turns"][0]["findings"].as_array().unwrap().clone();
+        findings.iter().filter(|f| f["tier"] == "hard").map(|f| f["gate"].as_str().unwrap().to_owned()).collect()
+    };
+    let whole = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/cabin/tools.json");
+    assert!(!gates(&whole).contains(&"schema-validity".to_owned()), "{:?}", gates(&whole));
+    assert!(!gates(&less).is_empty() && gates(&less) != gates(&whole), "{:?}", gates(&less));
+}
+
+#[test]
 fn a_line_that_is_no_conversation_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let policy = cabin(folder.path());

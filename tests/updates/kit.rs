@@ -124,7 +124,7 @@ impl Checkup for SickOf {
 pub fn activate(slots: &Slots) -> Result<Header, UpdateError> {
     let (limits, removed) = (HardLimits::default(), Removed::default());
     let car = LiveCar { limits: &limits, removed: &removed, serves: &|_| true };
-    slots.activate(NOW, &car).map(|activated| activated.header)
+    slots.activate(NOW, &|policy| car.fits(policy)).map(|activated| activated.header)
 }
 
 /// A whole update.

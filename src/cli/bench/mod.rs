@@ -15,7 +15,6 @@ mod tally;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,6 +23,7 @@ use clap::ValueEnum;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
+use super::output::replace;
 use super::{CliError, Exit, load};
 use car::Car;
 use drive::{Outcomes, Track};
@@ -101,7 +101,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     bar.finish_and_clear();
     if let Some(out) = &args.json {
         let text = serde_json::to_string(&pairs).unwrap_or_default();
-        fs::write(out, text).map_err(|source| CliError::File { path: out.display().to_string(), source })?;
+        replace(out, text.as_bytes()).map_err(|source| CliError::File { path: out.display().to_string(), source })?;
     }
     tally::print(&mut io::stdout().lock(), &pairs, &astray, &left).map_err(CliError::output)?;
     Ok(Exit::Done)

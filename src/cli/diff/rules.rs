@@ -104,6 +104,7 @@ fn told(policy: &Policy, rule: &Rule) -> Told {
     keep("disclose", rule.disclose.iter().map(|t| text(policy, t)).collect());
     keep("said", rule.said.join(" | "));
     keep("on_failure", calls(policy, &rule.on_failure));
+    keep("fresh", rule.fresh.map(|age| format!("{age:?}")).unwrap_or_default());
     keep("advise", rule.advise.clone().unwrap_or_default());
     keep("shadow", if rule.shadow { "recorded, does not act".to_owned() } else { String::new() });
     Told {

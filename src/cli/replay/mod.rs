@@ -9,13 +9,13 @@ mod projection;
 mod summary;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::verify::Apply;
-use super::{CliError, Exit, load};
+use super::{CliError, Exit, load, output};
 use crate::model::Message;
 use crate::policy::{Advice, Policy};
 #[cfg(feature = "compile")]
@@ -32,6 +32,9 @@ pub(super) struct Args {
     /// Recorded conversations, one JSON object a line, `.gz` or plain
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Tools of the recorded car, where it had fewer than the policy was compiled with
+    #[arg(long, value_name = "T.json", conflicts_with = "features")]
+    tools: Option<PathBuf>,
     /// Leave companions to the student instead of inserting them
     #[arg(long, value_enum, default_value_t = Apply::Remedies)]
     apply: Apply,
@@ -63,6 +66,12 @@ impl Recorded {
         self.reward.map(|reward| reward >= 1.0)
     }
 
+    /// Takes more from this conversation's car.
+    fn lack(&mut self, parts: &[String]) {
+        let all = self.removed().iter().chain(parts).cloned().collect();
+        self.removed_part = Some(Parts::Many(all));
+    }
+
     /// What this conversation's car lacks.
     fn removed(&self) -> &[String] {
         match &self.removed_part {
@@ -92,7 +101,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         return foreign::run(args, features);
     }
     let policy = load::policy(&args.policy)?;
-    let recorded = recorded(&args.files)?;
+    let lacks = args.tools.as_deref().map_or(Ok(Vec::new()), |tools| load::lacks(tools, &policy))?;
+    let mut recorded = recorded(&args.files)?;
+    recorded.iter_mut().for_each(|one| one.lack(&lacks));
     let judged = judge::all(&policy, args.apply.into(), &recorded);
     let summary = Summary::of(&judged);
     if let Some(out) = &args.json {
@@ -136,9 +147,5 @@ fn read(path: &Path, recorded: &mut Vec<Recorded>) -> Result<(), CliError> {
 
 /// Writes a file whole, or says which one could not be written.
 fn write(path: &Path, body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), CliError> {
-    let written = File::create(path).map(BufWriter::new).and_then(|mut file| {
-        body(&mut file)?;
-        file.flush()
-    });
-    written.map_err(|source| CliError::File { path: path.display().to_string(), source })
+    output::whole(path, body).map_err(|source| CliError::File { path: path.display().to_string(), source })
 }

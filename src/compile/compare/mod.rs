@@ -1,17 +1,23 @@
 //! How one rule stands to another: whether both deny the same calls.
 //!
 //! [`Enumeration`] tries states: it finds differences and, where it tried every combination of the values
-//! that the two conditions can tell apart, their absence. A solver proves the same for all values; it is
-//! another [`Compare`].
+//! that the two conditions can tell apart, their absence. [`Proof`] asks the solver about all values that real
+//! calls and states have, and enumerates where the solver cannot tell.
 
+mod proof;
+mod quality;
 mod states;
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+pub(super) use proof::{Proof, Text};
+pub use quality::{Held, Quality, quality};
+
+use super::critic::Stated;
 use super::ground::Ground;
-use crate::policy::{Rule, Tables, Trigger, Truth, Vocabulary, evaluate};
+use crate::policy::{CallTemplate, Rule, Tables, Trigger, Truth, Vocabulary, evaluate};
 use crate::tools::ToolIx;
 use states::{STATES, State, States};
 
@@ -50,6 +56,32 @@ impl Relation {
     }
 }
 
+/// How a rule stands to the one that was written by hand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Against {
+    /// Both are executable.
+    Compared(Comparison),
+    /// The hand-written rule is executable and there is none that is.
+    Missing,
+    /// Both only advise.
+    BothAdvise,
+    /// There is no hand-written rule of this identifier, or for this sentence.
+    NoCounterpart,
+}
+
+impl Against {
+    /// The name in reports.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Compared(found) => found.relation.as_str(),
+            Self::Missing => "missing",
+            Self::BothAdvise => "both-advise",
+            Self::NoCounterpart => "no-counterpart",
+        }
+    }
+}
+
 /// A rule with the tables of its programs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Side<'a> {
@@ -57,6 +89,8 @@ pub(super) struct Side<'a> {
     pub rule: &'a Rule,
     /// Its tables.
     pub tables: &'a Tables,
+    /// Its Cedar, for the solver.
+    pub stated: Option<&'a Stated>,
 }
 
 /// What a comparison found.
@@ -72,6 +106,29 @@ pub struct Comparison {
     pub states: usize,
     /// Whether these were all that the conditions can tell apart.
     pub exhaustive: bool,
+    /// Whether the solver proved it for all calls and states.
+    pub proved: bool,
+}
+
+impl Comparison {
+    /// What it rests on, in words.
+    pub fn ground(&self) -> String {
+        match (self.proved, self.exhaustive) {
+            (true, _) => "proved by the solver".to_owned(),
+            (false, true) => format!("all {} states tried", self.states),
+            (false, false) => format!("{} states drawn", self.states),
+        }
+    }
+}
+
+/// Compares two rules' remedies: the order of arguments means nothing.
+pub(super) fn other_remedy(rule: &Rule, hand: &Rule) -> bool {
+    let calls = |rule: &Rule| {
+        let mut calls: Vec<CallTemplate> = rule.remedy.clone();
+        calls.iter_mut().for_each(|call| call.arguments.sort_by(|(a, _), (b, _)| a.cmp(b)));
+        calls
+    };
+    calls(rule) != calls(hand)
 }
 
 /// Compares rules.
@@ -94,6 +151,7 @@ impl Compare for Enumeration<'_> {
             only_second: None,
             states: 0,
             exhaustive: true,
+            proved: false,
         };
         let actions: BTreeSet<Option<ToolIx>> = [first, second].iter().flat_map(|side| actions(side.rule)).collect();
         for action in actions {
@@ -153,7 +211,7 @@ mod tests {
         let ground = crate::compile::ground(&set(VEHICLE, "")).unwrap();
         let parts = |(tool, when): (&str, &str)| compiled(&prohibition(tool, "Car", when)).parts;
         let (a, b) = (parts(first), parts(second));
-        let side = |p: &'static crate::policy::PolicyParts| Side { rule: &p.rules[0], tables: &p.tables };
+        let side = |p: &'static crate::policy::PolicyParts| Side { rule: &p.rules[0], tables: &p.tables, stated: None };
         let (a, b) = (Box::leak(Box::new(a)), Box::leak(Box::new(b)));
         Enumeration { ground: &ground }.compare(side(a), side(b))
     }

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 /// A Cedar expression in Cedar's JSON form.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Expr(pub(super) Json);
+pub(in crate::compile) struct Expr(pub(super) Json);
 
 /// A way from a variable to a member: `["context", "input", "on"]`.
 pub(super) type Path = Vec<String>;

@@ -61,6 +61,7 @@ impl Logic {
     }
 
     fn ask(&mut self, subject: &Subject, env: &Env, condition: &Expr, error: bool) -> Answer {
+        let condition = &subject.one_name(env, condition);
         let paths = condition.paths();
         let assumed = subject.parts.as_ref().map(|parts| parts.assumption(env, &paths));
         let whole = assumed.into_iter().flat_map(|a| a.conjuncts()).chain([condition.clone()]);

@@ -17,6 +17,7 @@ mod effects;
 mod expr;
 mod logic;
 mod observed;
+mod relate;
 mod samples;
 #[cfg(feature = "solver")]
 mod solver;
@@ -25,12 +26,17 @@ mod witness;
 
 use serde::Serialize;
 
+use super::ground::Ground;
+use super::rules::Rules;
 use super::source::{Place, SetSource, SourceFile};
 use super::{CompileError, CompileErrors};
+use cedar_policy::Schema;
 pub use checks::CHECKS;
 use logic::Logic;
 pub use observed::{Observed, RecordingError};
-use subject::{Env, Stated, Subject};
+pub(super) use relate::Prover;
+pub(super) use subject::Stated;
+use subject::{Env, Subject};
 use witness::Witness;
 
 /// One check.
@@ -113,6 +119,22 @@ pub fn criticise(set: &SetSource, means: Means<'_>) -> Critique {
         Ok(subject) => run(&subject, means),
         Err(errors) => ungrounded(errors, &set.rules),
     }
+}
+
+/// Criticises rules that have compiled over a vocabulary, by every check that is about rules alone.
+///
+/// # Errors
+/// [`CompileErrors`] where Cedar refuses a rule.
+pub(super) fn criticise_rules(
+    ground: &Ground,
+    schema: &Schema,
+    file: &SourceFile,
+    rules: &Rules,
+) -> Result<Critique, CompileErrors> {
+    let stated = subject::statements(file, schema)?;
+    let only: Vec<&str> = CHECKS.iter().map(|c| c.name).filter(|name| !checks::OF_THE_MODEL.contains(name)).collect();
+    let means = Means { observed: None, solver: true, only: &only };
+    Ok(run(&Subject::over(ground, schema.clone(), stated, rules), means))
 }
 
 /// Criticises a foreign Cedar set under its own schema.

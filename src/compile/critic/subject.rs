@@ -8,13 +8,16 @@ use cedar_policy::{
 use serde_json::{Value as Json, json};
 
 use super::expr::Expr;
+use crate::compile::ground::Ground;
+use crate::compile::rules::Rules;
 use crate::compile::source::{Place, SetSource, SourceFile};
 use crate::compile::{CompileErrors, Compiled, compile, rules};
-use crate::policy::{PolicyParts, Rule};
+use crate::policy::{PackedTests, PolicyParts, Rule};
+use crate::state::EntityIx;
 
 /// A kind of request: who, does what, to what kind of thing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Env {
+pub(in crate::compile) struct Env {
     pub(super) principal: String,
     pub(super) action: EntityUid,
     pub(super) resource: String,
@@ -34,7 +37,7 @@ impl Env {
 
 /// What follows where a rule fires.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Consequence {
+pub(in crate::compile) enum Consequence {
     /// The call is denied.
     Deny,
     /// Something makes it right; which annotation, and its text.
@@ -43,8 +46,8 @@ pub(super) enum Consequence {
 
 /// One rule as it stands in its file.
 #[derive(Debug, Clone)]
-pub(super) struct Stated {
-    pub(super) id: String,
+pub(in crate::compile) struct Stated {
+    pub(in crate::compile) id: String,
     pub(super) place: Place,
     pub(super) condition: Expr,
     /// Whether the author wrote a condition at all.
@@ -80,6 +83,41 @@ impl Subject {
         Ok(Self { schema, rules: stated, parts: Some(parts) })
     }
 
+    /// Rules that have compiled over a vocabulary. Rules and statements belong together by their identifiers.
+    pub(super) fn over(ground: &Ground, schema: Schema, mut stated: Vec<Stated>, compiled: &Rules) -> Self {
+        for one in &mut stated {
+            one.rule = compiled.rules.iter().find(|r| r.id.as_str() == one.id).cloned();
+        }
+        let parts = PolicyParts {
+            id: ground.id.clone(),
+            inventory: ground.inventory.clone().into(),
+            model: ground.model.clone(),
+            derived: ground.derived.clone(),
+            rules: compiled.rules.clone(),
+            tables: compiled.tables.clone(),
+            phrases: Vec::new(),
+            prose: Vec::new(),
+            tests: PackedTests::default(),
+        };
+        Self { schema, rules: stated, parts: Some(parts) }
+    }
+
+    /// A condition in which each field has one name: a rule about the car can read a field as the resource's and
+    /// as the car's, and both are the same.
+    pub(super) fn one_name(&self, env: &Env, condition: &Expr) -> Expr {
+        let car = self.parts.as_ref().and_then(|parts| parts.model.entity(EntityIx::CAR));
+        if car.is_none_or(|car| car.name != env.resource) {
+            return condition.clone();
+        }
+        condition.rewrite(&|expr| match expr.as_path()?.as_slice() {
+            [resource, name] if resource == "resource" && name != "addressed" => {
+                let (when, name) = name.strip_prefix("before_").map_or(("car", name.as_str()), |name| ("before", name));
+                Some(Expr::path(&["context".to_owned(), when.to_owned(), name.to_owned()]))
+            }
+            _ => None,
+        })
+    }
+
     /// A foreign set: plain forbids under a schema of its own. Its permits restrict nothing.
     ///
     /// # Errors
@@ -90,7 +128,7 @@ impl Subject {
     }
 }
 
-fn statements(file: &SourceFile, schema: &Schema) -> Result<Vec<Stated>, CompileErrors> {
+pub(super) fn statements(file: &SourceFile, schema: &Schema) -> Result<Vec<Stated>, CompileErrors> {
     let policies = rules::policies(file, schema)?;
     let actions = schema.action_entities().unwrap_or_else(|_| Entities::empty());
     let all: BTreeSet<Env> = schema.request_envs().map(|env| env_of(&env)).collect();

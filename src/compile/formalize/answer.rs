@@ -165,7 +165,8 @@ impl Candidate {
 
 /// A Cedar string.
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.escape_debug())
+    // Rust and Cedar write strings alike.
+    format!("{text:?}")
 }
 
 #[cfg(test)]

@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
+use cedar_policy::Schema;
 use serde_json::json;
 
 use super::answer::{Judged, Verified, object};
 use super::author::{Ask, Author, AuthorError, Task};
-use crate::compile::CompileErrors;
-use crate::compile::error::{Report, Warning};
+use crate::compile::critic::{CriticFinding, Critique, Level, criticise_rules};
+use crate::compile::error::{CompileErrors, Report, Warning};
 use crate::compile::ground::Ground;
 use crate::compile::rules::{self, Rules};
+use crate::compile::schema;
 use crate::compile::source::{SetSource, SourceFile};
 use crate::policy::{Rule, Trigger};
 
@@ -19,39 +21,72 @@ pub(super) const VERIFIER: &str = include_str!("prompt/verifier.md");
 /// What rules are compiled against.
 pub(super) struct Desk<'a> {
     pub(super) ground: &'a Ground,
-    pub(super) schema: String,
+    schema: String,
+    cedar: Schema,
     pub(super) prose: &'a SourceFile,
 }
 
-impl Desk<'_> {
+impl<'a> Desk<'a> {
+    /// # Errors
+    /// [`CompileErrors`] where Cedar refuses the schema.
+    pub(super) fn new(ground: &'a Ground, prose: &'a SourceFile) -> Result<Self, CompileErrors> {
+        let schema = schema::generate(ground);
+        let cedar = rules::read_schema(&set(prose, SourceFile::new("rules.cedar", "")), &schema)?;
+        Ok(Self { ground, schema, cedar, prose })
+    }
+
     /// Compiles rules strictly.
-    pub(super) fn compile(&self, name: &str, text: &str) -> Result<(Rules, Vec<Warning>), CompileErrors> {
-        let set = SetSource {
-            prose: self.prose.clone(),
-            tools: SourceFile::new("tools.json", ""),
-            vehicle: SourceFile::new("vehicle.toml", ""),
-            rules: SourceFile::new(name, text),
-            tests: Vec::new(),
-            folder: PathBuf::new(),
-        };
+    ///
+    /// # Errors
+    /// [`CompileErrors`] with everything that is wrong in them.
+    pub(super) fn compile(&self, file: SourceFile) -> Result<(Rules, Vec<Warning>), CompileErrors> {
         let mut report = Report::default();
-        let rules = rules::compile(&set, self.ground, &self.schema, &mut report);
+        let rules = rules::compile(&set(self.prose, file), self.ground, &self.schema, &mut report);
         report.failed().map_or(Ok((rules, report.warnings)), Err)
     }
 
+    /// What the checks find in rules that compile.
+    pub(super) fn critique(&self, file: &SourceFile, rules: &Rules) -> Result<Critique, CompileErrors> {
+        criticise_rules(self.ground, &self.cedar, file, rules)
+    }
+
     /// The hard critic: everything that can be computed about the rules of one sentence. A warning of the
-    /// compiler counts, because nobody is there to weigh it.
-    ///
-    /// Further deterministic critics (vacuous rules, contradictions, over-blocking) join here.
+    /// compiler counts, because nobody is there to weigh it. The rules of other sentences have no part in it:
+    /// no sentence decides what becomes of another one.
     pub(super) fn hard(&self, text: &str) -> Result<Rules, Faults> {
-        let told = |errors: CompileErrors| errors.0.iter().map(ToString::to_string).collect();
-        let (rules, warnings) =
-            self.compile("answer", text).map_err(|e| Faults { errors: told(e), overreach: false })?;
+        let told = |errors: CompileErrors| {
+            let errors = errors.0.iter().map(ToString::to_string).collect();
+            Faults { errors, overreach: false }
+        };
+        let file = SourceFile::new("answer", text);
+        let (rules, warnings) = self.compile(file.clone()).map_err(told)?;
         let mut errors: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         let too_much: Vec<String> = rules.rules.iter().filter_map(blocks_everything).collect();
         let overreach = !too_much.is_empty();
         errors.extend(too_much);
+        // A hint denies nothing, so there is nothing to prove about it.
+        if rules.rules.iter().any(|rule| rule.advise.is_none()) {
+            let critique = self.critique(&file, &rules).map_err(told)?;
+            errors.extend(critique.findings.iter().filter(|f| f.level == Level::Error).map(words));
+        }
         if errors.is_empty() { Ok(rules) } else { Err(Faults { errors, overreach }) }
+    }
+}
+
+/// A finding in one line, as an author is told of it.
+pub(super) fn words(finding: &CriticFinding) -> String {
+    let example = finding.example.as_ref().map(|e| format!("; for example {e}")).unwrap_or_default();
+    format!("{}{example} [{}]", finding.what, finding.check)
+}
+
+fn set(prose: &SourceFile, rules: SourceFile) -> SetSource {
+    SetSource {
+        prose: prose.clone(),
+        tools: SourceFile::new("tools.json", ""),
+        vehicle: SourceFile::new("vehicle.toml", ""),
+        rules,
+        tests: Vec::new(),
+        folder: PathBuf::new(),
     }
 }
 

@@ -1,20 +1,23 @@
 //! From prose to rules: a generator, two critics, three rounds (paper 2), sentence by sentence.
 //!
 //! ```text
-//! sentence ─▶ generator ─▶ hard critic (our compiler) ─▶ soft critic (judge, verifier) ─▶ rules
-//!                 ▲                  │ errors                    │ objections
-//!                 └──────────────────┴───────────────────────────┘ at most ROUNDS
+//! sentence ─▶ generator ─▶ hard critic (compiler, checks, cvc5) ─▶ soft critic (judge, verifier) ─▶ rules
+//!                 ▲                  │ errors                              │ objections
+//!                 └──────────────────┴─────────────────────────────────────┘ at most ROUNDS
 //! ```
 //!
 //! Policy text is data. Each sentence is asked about alone, as a JSON string; what is answered can become
 //! rules of that sentence and nothing else: their `@id` and `@source` are ours, they can only forbid, and
 //! they are compiled strictly. So a sentence that tries to instruct the compiler changes at most its own
-//! entry of the account.
+//! entry of the account. What the hard critic finds between the rules of several sentences stands in the
+//! account beside them.
 
 mod answer;
 mod author;
 mod critic;
 mod grounding;
+#[cfg(feature = "llama")]
+mod local;
 mod recorded;
 #[cfg(feature = "remote")]
 mod remote;
@@ -27,16 +30,18 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 pub use author::{ANSWER_TOKENS, Ask, Author, AuthorError, Task};
+#[cfg(feature = "llama")]
+pub use local::Local;
 pub use recorded::{Recorded, Recording};
-pub use report::Account;
+pub use report::{Account, Together};
 pub use sentence::{Entry, Standing};
 
 use super::coverage::{Sentence, sentences};
 use super::error::CompileErrors;
+use super::format;
 use super::ground::Ground;
 use super::rules::Rules;
 use super::source::{SetSource, SourceFile};
-use super::{format, schema};
 use critic::Desk;
 
 /// Rounds a sentence gets (paper 2).
@@ -74,7 +79,7 @@ pub struct Formalized {
 /// never an error: it ends in the account.
 pub fn formalize(set: &SetSource, author: &mut dyn Author) -> Result<Formalized, FormalizeError> {
     let ground = super::ground(set)?;
-    Ok(Work::new(&ground, &set.prose).run(author)?.0)
+    Ok(Work::new(&ground, &set.prose)?.run(author)?.0)
 }
 
 /// One policy at work.
@@ -84,9 +89,11 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(ground: &'a Ground, prose: &'a SourceFile) -> Self {
-        let desk = Desk { ground, schema: schema::generate(ground), prose };
-        Self { desk, system: format!("{GENERATOR}\n{}", grounding::grounding(ground)) }
+    /// # Errors
+    /// [`CompileErrors`] where Cedar refuses the schema.
+    pub(super) fn new(ground: &'a Ground, prose: &'a SourceFile) -> Result<Self, CompileErrors> {
+        let system = format!("{GENERATOR}\n{}", grounding::grounding(ground));
+        Ok(Self { desk: Desk::new(ground, prose)?, system })
     }
 
     /// All sentences, then the rules as a whole.
@@ -111,12 +118,13 @@ impl<'a> Work<'a> {
                 self.sentence(author, sentence, &id, &leads)?
             });
         }
-        let account = Account::new(author.name(), self.digest(), entries);
-        let text = account.rules();
+        let mut account = Account::new(author.name(), self.digest(), entries);
+        let file = SourceFile::new("rules.cedar", account.rules());
         // Each rule compiled alone; together they must as well, or nothing is given out.
-        let (rules, _) = self.desk.compile("rules.cedar", &text)?;
-        let rules_text = format(&SourceFile::new("rules.cedar", text))?;
-        Ok((Formalized { rules: rules_text, account }, rules))
+        let (rules, _) = self.desk.compile(file.clone())?;
+        let text = format(&file)?;
+        account.together(&self.desk.critique(&file, &rules)?);
+        Ok((Formalized { rules: text, account }, rules))
     }
 
     /// One sentence, round by round.

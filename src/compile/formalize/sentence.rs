@@ -188,9 +188,13 @@ impl<'a> Tries<'a> {
         }
         let rules = self.made(&candidates);
         // The compiler is asked even where a rule could not be read: one round tells everything.
-        if let Err(faults) = self.desk.hard(&joined(&rules)) {
-            overreach |= faults.overreach;
-            errors.extend(faults.errors);
+        let mut hints = false;
+        match self.desk.hard(&joined(&rules)) {
+            Ok(compiled) => hints = compiled.rules.iter().all(|rule| rule.advise.is_some()),
+            Err(faults) => {
+                overreach |= faults.overreach;
+                errors.extend(faults.errors);
+            }
         }
         if !overreach {
             self.note_tools(texts);
@@ -199,6 +203,11 @@ impl<'a> Tries<'a> {
             return Ok(Err(errors));
         }
         let texts: Vec<String> = rules.iter().map(|r| r.cedar.clone()).collect();
+        if hints {
+            // Whatever the answer calls them, they deny nothing.
+            let why = Some("its rules only advise".to_owned());
+            return Ok(Ok(Entry { rules, why, ..Entry::new(self.sentence, Standing::Advisory) }));
+        }
         Ok(match soft(author, (self.sentence.line, &self.sentence.text), round, &texts)? {
             Ok(()) => Ok(Entry { rules, ..Entry::new(self.sentence, Standing::Executable) }),
             Err(why) => Err(vec![why]),

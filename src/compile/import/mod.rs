@@ -11,14 +11,13 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::compare::{Compare, Comparison, Enumeration, Relation, Side};
+pub use super::compare::Against;
+use super::compare::{Compare, Proof, Relation, Text, other_remedy};
 use super::coverage::sentences;
 use super::error::CompileErrors;
 use super::ground::Ground;
-use super::rules::Rules;
 use super::source::{SetSource, SourceFile};
-use super::{Report, rules, schema};
-use crate::policy::{CallTemplate, Rule};
+use crate::policy::Rule;
 use map::{Mapped, map};
 use read::Foreign;
 
@@ -32,20 +31,6 @@ pub enum Standing {
     Advisory,
     /// It cannot be a rule.
     Refused,
-}
-
-/// How it stands to the rule of the same identifier.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Against {
-    /// Both are executable.
-    Compared(Comparison),
-    /// The hand-written rule is executable and this one is not.
-    Missing,
-    /// Both only advise.
-    BothAdvise,
-    /// There is no rule of this identifier.
-    NoCounterpart,
 }
 
 /// One identifier.
@@ -83,10 +68,11 @@ pub struct ImportReport {
 pub fn import(set: &SetSource, file: &SourceFile) -> Result<ImportReport, CompileErrors> {
     let ground = super::ground(set)?;
     let foreign = read::read(file)?;
-    let desk = Desk { set, ground: &ground, schema: schema::generate(&ground) };
-    let own = desk.compile(set.rules.clone())?;
+    let proof = Proof::over(set, &ground)?;
+    let own = proof.text(&set.rules)?;
+    let desk = Desk { set, ground: &ground, proof: &proof };
     let mut rules: Vec<Imported> = foreign.iter().map(|rule| desk.hold(rule, &own)).collect();
-    for rule in own.rules.iter().filter(|rule| !foreign.iter().any(|f| f.id == rule.id.as_str())) {
+    for rule in own.rules.rules.iter().filter(|rule| !foreign.iter().any(|f| f.id == rule.id.as_str())) {
         rules.push(Imported {
             id: rule.id.to_string(),
             requirement: rule.sentence.to_string(),
@@ -105,41 +91,31 @@ pub fn import(set: &SetSource, file: &SourceFile) -> Result<ImportReport, Compil
 struct Desk<'a> {
     set: &'a SetSource,
     ground: &'a Ground,
-    schema: String,
+    proof: &'a Proof<'a>,
 }
 
 impl Desk<'_> {
-    fn compile(&self, rules: SourceFile) -> Result<Rules, CompileErrors> {
-        let set = SetSource { rules, tests: Vec::new(), ..self.set.clone() };
-        let mut report = Report::default();
-        let rules = rules::compile(&set, self.ground, &self.schema, &mut report);
-        report.failed().map_or(Ok(rules), Err)
-    }
-
-    fn hold(&self, foreign: &Foreign, own: &Rules) -> Imported {
-        let hand = own.rules.iter().find(|rule| rule.id.as_str() == foreign.id);
+    fn hold(&self, foreign: &Foreign, own: &Text) -> Imported {
+        let hand = own.rules.rules.iter().find(|rule| rule.id.as_str() == foreign.id);
         let (standing, reasons, compiled) = match map(self.ground, foreign, &self.source(foreign, hand)) {
             Mapped::Prose => {
                 let why = "it has no executable form: a type, its triggers and prose".to_owned();
                 (Standing::Advisory, vec![why], None)
             }
             Mapped::Refused(reasons) => (Standing::Refused, reasons, None),
-            Mapped::Rule(text) => match self.compile(SourceFile::new("import", text)) {
+            Mapped::Rule(text) => match self.proof.text(&SourceFile::new("import", text)) {
                 Ok(rules) => (Standing::Executable, Vec::new(), Some(rules)),
                 Err(errors) => (Standing::Refused, errors.0.iter().map(ToString::to_string).collect(), None),
             },
         };
-        let made = compiled.as_ref().and_then(|rules| Some((rules.rules.first()?, &rules.tables)));
+        let made = compiled.as_ref().and_then(|text| Some((text, text.rules.rules.first()?)));
         let against = match (made, hand) {
             (_, None) => Against::NoCounterpart,
-            (Some((rule, tables)), Some(hand)) => {
-                let (first, second) = (Side { rule, tables }, Side { rule: hand, tables: &own.tables });
-                Against::Compared(Enumeration { ground: self.ground }.compare(first, second))
-            }
+            (Some((text, rule)), Some(hand)) => Against::Compared(self.proof.compare(text.side(rule), own.side(hand))),
             (None, Some(hand)) if hand.advise.is_some() => Against::BothAdvise,
             (None, Some(_)) => Against::Missing,
         };
-        let other_remedy = made.zip(hand).is_some_and(|((rule, _), hand)| calls(rule) != calls(hand));
+        let other_remedy = made.zip(hand).is_some_and(|((_, rule), hand)| other_remedy(rule, hand));
         Imported {
             id: foreign.id.clone(),
             requirement: foreign.requirement.clone(),
@@ -159,25 +135,6 @@ impl Desk<'_> {
         let sentences = sentences(&self.set.prose);
         let found = sentences.iter().find(|s| s.labels.iter().any(|l| l == number)).or(sentences.first());
         format!("{}:{}", self.set.prose.name(), found.map_or(1, |s| s.line))
-    }
-}
-
-/// The calls that satisfy a rule; the order of their arguments means nothing.
-fn calls(rule: &Rule) -> Vec<CallTemplate> {
-    let mut calls = rule.remedy.clone();
-    calls.iter_mut().for_each(|call| call.arguments.sort_by(|(a, _), (b, _)| a.cmp(b)));
-    calls
-}
-
-impl Against {
-    /// The name in reports.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Compared(found) => found.relation.as_str(),
-            Self::Missing => "missing",
-            Self::BothAdvise => "both-advise",
-            Self::NoCounterpart => "no-counterpart",
-        }
     }
 }
 
@@ -201,9 +158,8 @@ impl ImportReport {
                         writeln!(out, "{:17}{who} denies {case}", "")?;
                     }
                 }
-                let all = if found.exhaustive { "all" } else { "drawn" };
-                if found.relation == Relation::Equivalent || !found.exhaustive {
-                    writeln!(out, "{:17}{} states tried ({all})", "", found.states)?;
+                if found.relation == Relation::Equivalent || !(found.exhaustive || found.proved) {
+                    writeln!(out, "{:17}{}", "", found.ground())?;
                 }
             }
             if rule.other_remedy {

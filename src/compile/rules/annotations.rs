@@ -1,6 +1,7 @@
 //! Annotations: which there are, what each kind of rule needs.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::fault::{Refusal, RuleFault};
 use crate::compile::names::Near;
@@ -8,8 +9,20 @@ use crate::compile::source::SourceFile;
 use crate::policy::RuleKind;
 
 /// All annotations that a rule can have.
-const KNOWN: [&str; 11] =
-    ["id", "source", "kind", "remedy", "read", "consent", "disclose", "said", "on_failure", "advise", "shadow"];
+const KNOWN: [&str; 12] = [
+    "id",
+    "source",
+    "kind",
+    "remedy",
+    "read",
+    "consent",
+    "disclose",
+    "said",
+    "on_failure",
+    "fresh",
+    "advise",
+    "shadow",
+];
 
 /// The annotations of one rule, as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,6 +95,19 @@ impl Annotations {
             }
         }
         Ok(kind)
+    }
+
+    /// `@fresh("2s")`, `@fresh("500ms")`: how old an observation may be.
+    pub(super) fn fresh(&self) -> Result<Option<Duration>, Refusal> {
+        let Some(text) = self.get("fresh") else { return Ok(None) };
+        let wrong = || Refusal::at(RuleFault::Fresh(text.to_owned()), "@fresh");
+        let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+        let number: u64 = number.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?;
+        match unit {
+            "ms" => Ok(Some(Duration::from_millis(number))),
+            "s" => Ok(Some(Duration::from_secs(number))),
+            _ => Err(wrong()),
+        }
     }
 
     /// `@said("tomorrow | next day")`: the alternatives.

@@ -7,6 +7,9 @@ use crate::policy::ProgramError;
 /// One reason why a Cedar policy is not a rule of ours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleFault {
+    /// An age that is none.
+    #[error("`{0}` is no age; write a whole number of seconds or milliseconds, such as `2s` or `500ms`")]
+    Fresh(String),
     /// A `permit`.
     #[error("only `forbid` is a rule: whatever no rule forbids is permitted; turn the condition round")]
     Permit,

@@ -159,6 +159,7 @@ impl Compiler<'_> {
             let what = format!("rule `{id}` is about a group without tools, so nothing triggers it");
             self.report.warn(statement.place(&self.source.rules, None), what);
         }
+        let fresh = annotations.fresh().map_err(|r| keep(self, r)).ok().flatten();
         let mut rule = Rule {
             id: RuleId::from(id.as_str()),
             kind: kind?,
@@ -175,6 +176,7 @@ impl Compiler<'_> {
             disclose: None,
             said: annotations.said(),
             on_failure: Vec::new(),
+            fresh,
             advise: annotations.get("advise").map(str::to_owned),
             shadow: annotations.get("shadow").is_some(),
         };

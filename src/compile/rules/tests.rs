@@ -190,3 +190,15 @@ fn a_read_that_needs_arguments_is_given_them_by_the_rule() {
     assert!(rule_errors(&read("get_vents()")).contains("`get_vents`, which answers nothing"));
     assert!(rule_errors(&read("set_fan(on: true)")).contains("`set_fan` is no read"));
 }
+
+#[test]
+fn an_age_is_a_whole_number_of_seconds_or_milliseconds() {
+    let aged = |age: &str| {
+        prohibition("set_fan", "Car", "resource.fan").replacen("@kind", &format!("@fresh(\"{age}\") @kind"), 1)
+    };
+    assert_eq!(the_rule(&aged("2s")).0.fresh, Some(std::time::Duration::from_secs(2)));
+    assert_eq!(the_rule(&aged("500ms")).0.fresh, Some(std::time::Duration::from_millis(500)));
+    for age in ["2", "0s", "2 s", "1.5s", "s", "2h"] {
+        assert!(rule_errors(&aged(age)).contains("is no age"), "{age}");
+    }
+}

@@ -61,7 +61,6 @@ impl Builder<'_> {
             deadline_ms: raw.deadline_ms.unwrap_or_default(),
             verbs: raw.verbs.clone(),
             nouns: raw.nouns.clone(),
-            vss: raw.vss.clone(),
             preference: self.preference(raw),
             tour: self.tour_edit(tool, raw),
         }
@@ -197,7 +196,7 @@ impl Builder<'_> {
         }
     }
 
-    fn word_is_read(&mut self, at: &Name, attribute: &Attribute, argument: &str, word: &str) {
+    pub(super) fn word_is_read(&mut self, at: &Name, attribute: &Attribute, argument: &str, word: &str) {
         let Some(read) = attribute.read else { return };
         let Some(schema) = self.output(read) else { return };
         let first = self.model.entity(attribute.entity).and_then(|e| e.items.first()).map_or("", String::as_str);

@@ -235,6 +235,42 @@ pub enum VehicleFault {
         /// Another.
         second: String,
     },
+    /// A signal without a path, or with both forms of it.
+    #[error("the signal of `{0}` needs `path`, or `paths` where several carry the same value")]
+    SignalPath(String),
+    /// A path with a star for something that exists once, or none for several.
+    #[error("the path `{path}` of `{attribute}` {what}")]
+    SignalStar {
+        /// The path.
+        path: String,
+        /// The attribute.
+        attribute: String,
+        /// What is wrong with it, and what to do.
+        what: &'static str,
+    },
+    /// An item without a place in the tree.
+    #[error("`[vss.place.{entity}]` does not say where `{item}` is; add `{item} = \"…\"`")]
+    SignalPlace {
+        /// The entity.
+        entity: String,
+        /// The item.
+        item: String,
+    },
+    /// A form that does not belong to the attribute's type.
+    #[error("`{attribute}` is a `{kind}`, so {what}")]
+    SignalForm {
+        /// The attribute.
+        attribute: String,
+        /// Its type.
+        kind: &'static str,
+        /// What does not go with it.
+        what: &'static str,
+    },
+    /// A number that can be sent without bounds.
+    #[error(
+        "`{0}` can be set and neither `range` nor the result of its read bounds it; give `range = [least, greatest]`"
+    )]
+    SignalRange(String),
     /// More than a blob can count.
     #[error("the car has more than {} fields; split the set", u16::MAX)]
     TooMany,

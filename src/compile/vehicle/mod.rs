@@ -11,6 +11,7 @@ mod features;
 mod fields;
 mod items;
 mod raw;
+mod signals;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -58,6 +59,7 @@ pub(super) fn build(source: &SetSource, report: &mut Report) -> Option<Ground> {
     builder.add_tour(&raw);
     builder.add_effects(&raw);
     builder.add_features(&raw);
+    builder.add_signals(&raw);
     let Builder { tools, model, derived, .. } = builder;
     Some(Ground { id: raw.id.into_inner(), inventory: tools.into(), model, derived })
 }

@@ -44,6 +44,35 @@ pub(super) struct RawVehicle {
     pub(super) derived: BTreeMap<Name, BTreeMap<Name, Name>>,
     #[serde(default)]
     pub(super) tool: BTreeMap<Name, RawTool>,
+    pub(super) vss: Option<RawVss>,
+}
+
+/// Where the car's fields are among its signals.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawVss {
+    pub(super) version: String,
+    pub(super) driver_side: Option<String>,
+    /// What stands for the `*` of a path, by entity and item.
+    #[serde(default)]
+    pub(super) place: BTreeMap<Name, BTreeMap<Name, RawAlias>>,
+    #[serde(default)]
+    pub(super) signal: BTreeMap<Name, RawSignal>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSignal {
+    pub(super) path: Option<String>,
+    #[serde(default)]
+    pub(super) paths: Vec<String>,
+    pub(super) per_unit: Option<f64>,
+    pub(super) levels: Option<Vec<f64>>,
+    #[serde(default)]
+    pub(super) values: BTreeMap<Name, OneOrMany>,
+    pub(super) range: Option<(f64, f64)>,
+    #[serde(default)]
+    pub(super) sampled: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -157,7 +186,6 @@ pub(super) struct RawTool {
     pub(super) verbs: ByLanguage,
     #[serde(default)]
     pub(super) nouns: ByLanguage,
-    pub(super) vss: Option<String>,
     pub(super) preference: Option<Name>,
     #[serde(default)]
     pub(super) legs: Vec<RawLeg>,

@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 use super::set::{Context, MEMBERS, Member, Type};
 use crate::policy::{Frame, SlotIx, Val};
 
+/// Records of up to this many entries are scanned, larger ones are looked up.
+const SCANNED: usize = 48;
+
 /// A context bound to the members of its schema.
 pub(super) struct Bound<'a> {
     values: [Val<'a>; MEMBERS],
@@ -20,7 +23,7 @@ struct Open<'a> {
     of: Option<u16>,
     path: &'a str,
     members: Option<&'a Map<String, Value>>,
-    /// The next entry, as long as the entries come in the order of the members.
+    /// The entries after the last one that was found in order.
     next: Option<serde_json::map::Iter<'a>>,
     found: usize,
     /// Whether these are all members that it may have.
@@ -32,16 +35,22 @@ impl<'a> Open<'a> {
         Self { of, path, members, next: members.map(Map::iter), found: 0, declared: true }
     }
 
-    /// The entry of a name: the next one where the order is that of the schema, else looked up.
+    /// The entry of a name. Contexts come mostly in the order of the schema, so it is looked for from the last
+    /// entry on; a record of many entries is looked up, or its length would count once a member.
     fn get(&mut self, name: &str) -> Option<&'a Value> {
-        let ahead = self.next.clone().and_then(|mut rest| rest.next().map(|entry| (entry, rest)));
-        let value = match ahead {
-            Some(((key, value), rest)) if key == name => {
-                self.next = Some(rest);
-                Some(value)
+        let members = self.members?;
+        let value = if members.len() > SCANNED {
+            members.get(name)
+        } else {
+            let mut ahead = self.next.clone()?;
+            match ahead.find(|(key, _)| *key == name) {
+                Some((_, value)) => {
+                    self.next = Some(ahead);
+                    Some(value)
+                }
+                None if self.found == members.len() => None,
+                None => members.iter().find(|(key, _)| *key == name).map(|(_, value)| value),
             }
-            Some(_) => self.members?.get(name),
-            None => self.members.filter(|m| m.len() > self.found)?.get(name),
         };
         self.found += usize::from(value.is_some());
         value

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::bind::Bound;
 use super::set::{Environment, ForeignSet, RULES};
-use crate::policy::{Truth, Val, evaluate};
+use crate::policy::eval::Evaluator;
+use crate::policy::{Truth, Val};
 
 const WORDS: usize = RULES.div_ceil(64);
 
@@ -28,7 +29,11 @@ impl RuleSet {
 
     /// The first of its rules.
     pub fn first(&self) -> Option<u16> {
-        self.iter().next()
+        let mut words = self.0.iter().zip((0_u16..).step_by(64));
+        words.find_map(|(word, base)| {
+            // At most 63 zeros stand before a one.
+            (*word != 0).then(|| base + word.trailing_zeros() as u16)
+        })
     }
 
     /// Its rules, in the order of the set.
@@ -187,9 +192,10 @@ fn environment<'p>(set: &'p ForeignSet, request: &Request<'_>) -> Option<&'p Env
 fn answer(set: &ForeignSet, environment: &Environment, bound: &Bound<'_>) -> Answer {
     let none = RuleSet::default();
     let mut answer = Answer { allow: false, determining: none, failing: none, undecided: none };
+    let mut evaluator = Evaluator::new(&set.parts.tables, bound);
     for (rule, program) in &environment.rules {
-        let truth = set.parts.programs.get(usize::from(*program));
-        match truth.map_or(Truth::Error, |program| evaluate(program, &set.parts.tables, bound)) {
+        let program = set.parts.programs.get(usize::from(*program));
+        match program.map_or(Truth::Error, |program| evaluator.run(program)) {
             Truth::True => answer.determining.insert(*rule),
             Truth::Error => answer.failing.insert(*rule),
             Truth::Unknown => answer.undecided.insert(*rule),

@@ -139,9 +139,7 @@ pub enum UpdateError {
         found: String,
     },
     /// The car lacks something that this policy does not know.
-    #[error(
-        "the car is configured without `{0}`, which the policy does not know: its inventory no longer fits the car"
-    )]
+    #[error("the car is configured for `{0}`, which the policy does not know: its inventory no longer fits the car")]
     UnknownPart(String),
     /// A rule that the car could not keep.
     #[error(
@@ -153,6 +151,9 @@ pub enum UpdateError {
         /// The tool.
         tool: String,
     },
+    /// The car cannot be set up for what this policy says of it.
+    #[error("the car cannot be set up for this policy: {0}")]
+    Car(String),
     /// The hard limits of the image do not fit.
     #[error(transparent)]
     Limits(#[from] HardLimitError),
@@ -265,6 +266,7 @@ impl UpdateError {
             | Self::Inventory { .. }
             | Self::UnknownPart(_)
             | Self::BrokenRule { .. }
+            | Self::Car(_)
             | Self::Limits(_) => Class::DoesNotFit,
             Self::Unhealthy { .. } | Self::Unfit { .. } => Class::Unhealthy,
             Self::NothingStaged | Self::NothingToDo(_) => Class::NothingToDo,

@@ -13,7 +13,7 @@ use super::disk::{Disk, FRESH, replace};
 use super::floor::{Floor, Floors};
 use super::record::{Held, Places, Record, Trial};
 use super::trust::{Standing, Trust};
-use super::{Header, KeyList, LiveCar, Reading, UpdateError, hex, largest_list, largest_update};
+use super::{Header, KeyList, Reading, UpdateError, hex, largest_list, largest_update};
 use crate::policy::Policy;
 
 /// What files of updates end with.
@@ -137,17 +137,22 @@ impl Slots {
     }
 
     /// Puts what is staged in force, on trial, and runs its own tests there; when they fail, the last good
-    /// policy is in force again. Not to be called while a turn runs.
+    /// policy is in force again. Not to be called while a turn runs. `fits` says whether the car can run a
+    /// policy: [`LiveCar::fits`](super::LiveCar::fits).
     ///
     /// # Errors
     /// [`UpdateError`]; the policy in force stays, or is in force again.
-    pub fn activate(&self, now: Reading, car: &LiveCar<'_>) -> Result<Activated, UpdateError> {
+    pub fn activate(
+        &self,
+        now: Reading,
+        fits: &dyn Fn(&Policy) -> Result<(), UpdateError>,
+    ) -> Result<Activated, UpdateError> {
         let places = self.places()?;
         if let (Some(_), Some(current)) = (places.trial, places.current) {
             return Err(UpdateError::OnTrial(current.version));
         }
         let accepted = self.staged(&places, now)?;
-        car.fits(accepted.policy())?;
+        fits(accepted.policy())?;
         let (on_trial, staged) = (places.current != places.staged, places.staged);
         match on_trial {
             true => {

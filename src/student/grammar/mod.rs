@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 
 /// One piece of a grammar.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Node {
+pub(crate) enum Node {
     /// Exactly this text.
     Literal(String),
     /// One character of these inclusive ranges.
@@ -42,20 +42,20 @@ pub(super) enum Node {
 }
 
 impl Node {
-    pub(super) fn literal(text: impl Into<String>) -> Self {
+    pub(crate) fn literal(text: impl Into<String>) -> Self {
         Self::Literal(text.into())
     }
 
-    pub(super) fn optional(node: Node) -> Self {
+    pub(crate) fn optional(node: Node) -> Self {
         Self::Repeat { node: Box::new(node), min: 0, max: 1 }
     }
 
-    pub(super) fn digits(low: char, high: char) -> Self {
+    pub(crate) fn digits(low: char, high: char) -> Self {
         Self::Class(vec![(low, high)])
     }
 
     /// A choice without the wrapper where there is only one way.
-    pub(super) fn one_of(mut nodes: Vec<Node>) -> Self {
+    pub(crate) fn one_of(mut nodes: Vec<Node>) -> Self {
         match (nodes.pop(), nodes.is_empty()) {
             (Some(only), true) => only,
             (Some(last), false) => {
@@ -92,14 +92,14 @@ impl Grammar {
 
 /// Collects rules; equal rules are kept once, so that sixty percentages share one.
 #[derive(Debug, Default)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     rules: Vec<Node>,
     known: HashMap<Node, usize>,
 }
 
 impl Rules {
     /// A reference to a rule with that body.
-    pub(super) fn add(&mut self, node: Node) -> Node {
+    pub(crate) fn add(&mut self, node: Node) -> Node {
         if let Some(&index) = self.known.get(&node) {
             return Node::Rule(index);
         }
@@ -109,7 +109,7 @@ impl Rules {
         Node::Rule(index)
     }
 
-    pub(super) fn into_grammar(self, root: Node) -> Grammar {
+    pub(crate) fn into_grammar(self, root: Node) -> Grammar {
         Grammar { rules: self.rules, root }
     }
 }

@@ -20,7 +20,7 @@ use llama_cpp_2::llama_backend::LlamaBackend;
 use self::owner::{Owner, Request};
 use super::grammar::DraftGrammar;
 use super::retrieve::Retriever;
-use super::{Answer, CALL_PREFIX, Example, Prompt, Student, StudentError, form, prompt};
+use super::{Answer, CALL_PREFIX, Cancel, Example, Prompt, Student, StudentError, form, prompt};
 use crate::critic::{Case, Judge, JudgeError, Ruling};
 use crate::model::CallId;
 use crate::tools::{Inventory, Tool};
@@ -63,6 +63,17 @@ pub struct Llama {
     drafts: u32,
 }
 
+/// A prompt for one line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) fixed: &'a str,
+    pub(crate) tail: &'a str,
+    pub(crate) grammar: &'a str,
+    pub(crate) temperature: f32,
+    pub(crate) seed: u32,
+    pub(crate) max_tokens: u32,
+}
+
 struct Prepared {
     tools: Vec<String>,
     fixed: String,
@@ -101,6 +112,33 @@ impl Llama {
         self.prepared.as_ref()
     }
 
+    /// One line under a grammar (GBNF) that ends with its line break: `fixed` is computed once as long as it
+    /// stays the same.
+    ///
+    /// # Errors
+    /// [`StudentError`].
+    pub(crate) fn line(&self, prompt: Line<'_>) -> Result<String, StudentError> {
+        let Line { fixed, tail, grammar, temperature, seed, max_tokens } = prompt;
+        let (fixed, tail, grammar) = (fixed.to_owned(), tail.to_owned(), grammar.to_owned());
+        let cancel = Cancel::default();
+        let answered =
+            self.ask(|answer| Request::Draft { fixed, tail, grammar, temperature, seed, max_tokens, cancel, answer });
+        answered.ok_or_else(Self::gone)?.map(|(line, _)| line)
+    }
+
+    /// How much likelier yes is than no after each tail, in nats.
+    ///
+    /// # Errors
+    /// [`StudentError`].
+    pub(crate) fn leaning(&self, fixed: &str, tails: &[String]) -> Result<Vec<f32>, StudentError> {
+        let (fixed, tails) = (fixed.to_owned(), tails.to_vec());
+        self.ask(|answer| Request::Judge { fixed, tails, answer }).ok_or_else(Self::gone)?
+    }
+
+    fn gone() -> StudentError {
+        StudentError::Unreadable("the model's thread has ended; restart the service".to_owned())
+    }
+
     /// Hands a request to the owner of the context and waits for its answer.
     fn ask<T>(&self, request: impl FnOnce(mpsc::Sender<T>) -> Request) -> Option<T> {
         let (answer, answered) = mpsc::channel();
@@ -111,8 +149,7 @@ impl Llama {
 
 impl Student for Llama {
     fn draft(&mut self, prompt: &Prompt<'_>) -> Result<Answer, StudentError> {
-        let gone = || StudentError::Unreadable("the model's thread has ended; restart the service".to_owned());
-        let prepared = self.prepare(prompt.inventory).ok_or_else(gone)?;
+        let prepared = self.prepare(prompt.inventory).ok_or_else(Self::gone)?;
         let fixed = prepared.fixed.clone();
         let offered: Vec<&Tool> = if prompt.reply_only {
             Vec::new()
@@ -133,7 +170,7 @@ impl Student for Llama {
                 cancel: prompt.cancel.clone(),
                 answer,
             })
-            .ok_or_else(gone)??;
+            .ok_or_else(Self::gone)??;
         let mut draft = form::read(&line).map_err(|e| StudentError::Unreadable(format!("{e} in {line}")))?;
         self.drafts += 1;
         for (at, call) in draft.calls.iter_mut().enumerate() {

@@ -23,6 +23,9 @@ pub(super) const GROUNDING: &str = grounding::CHECK.name;
 /// The check that holds what nobody decided.
 pub(super) const UNDECIDED: &str = left_open::CHECK.name;
 
+/// Checks of what rules stand on, not of rules.
+pub(super) const OF_THE_MODEL: [&str; 2] = [grounding::CHECK.name, observed_fields::CHECK.name];
+
 /// Declares a check: its documentation is both rustdoc and `obligato explain`.
 macro_rules! check {
     ($(#[doc = $doc:literal])+ $name:literal) => {

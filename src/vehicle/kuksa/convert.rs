@@ -1,0 +1,161 @@
+//! From values of fields to values of signals and back.
+
+use super::raw::Raw;
+use crate::model::Value;
+use crate::state::{Attribute, Literal, Signal, SignalForm};
+
+/// What to send so that a field gets a value; a sentence why there is nothing.
+pub(super) fn encode(attribute: &Attribute, signal: &Signal, value: &Value) -> Result<Raw, String> {
+    if let (Value::Int(steps), Some((least, most))) = (value, signal.range)
+        && !(least..=most).contains(steps)
+    {
+        let shown = |n: i64| attribute.resolution.natural(n);
+        return Err(format!("{} is outside {} to {}", shown(*steps), shown(least), shown(most)));
+    }
+    let steps = f64::from(attribute.resolution.steps());
+    match (&signal.form, value) {
+        (SignalForm::Same { .. }, Value::Bool(on)) => Ok(Raw::Bool(*on)),
+        (SignalForm::Same { .. }, Value::Str(word)) => Ok(Raw::Text(word.to_string())),
+        (SignalForm::Same { per_unit }, Value::Int(n)) => Ok(Raw::Number(*n as f64 * per_unit / steps)),
+        (SignalForm::Levels(levels), Value::Int(n)) => usize::try_from(*n)
+            .ok()
+            .and_then(|level| levels.get(level))
+            .map(|number| Raw::Number(*number))
+            .ok_or_else(|| format!("there is no level {n}")),
+        (SignalForm::Words(words), _) => words
+            .iter()
+            .find(|(meant, _)| meant.to_value(attribute.resolution) == *value)
+            .and_then(|(_, written)| written.first())
+            .map(raw)
+            .ok_or_else(|| format!("{} has no value for {}", attribute.name, value.display(attribute.resolution))),
+        _ => Err(format!("{} is no value of {}", value.display(attribute.resolution), attribute.name)),
+    }
+}
+
+/// What a field has when its signal has this value. A value that nothing stands for, or that is outside
+/// the field's range, is no knowledge.
+pub(super) fn decode(attribute: &Attribute, signal: &Signal, found: &Raw) -> Value {
+    let value = match (&signal.form, found) {
+        (SignalForm::Same { .. }, Raw::Bool(on)) => Value::Bool(*on),
+        (SignalForm::Same { .. }, Raw::Text(word)) => Value::word(word),
+        (SignalForm::Same { per_unit }, Raw::Number(n)) => serde_json::Number::from_f64(n / per_unit)
+            .and_then(|n| attribute.resolution.scale(&n))
+            .map_or(Value::Unknown, Value::Int),
+        (SignalForm::Levels(levels), Raw::Number(n)) => nearest(levels, *n),
+        (SignalForm::Words(words), _) => words
+            .iter()
+            .find(|(_, written)| written.iter().any(|w| same(&raw(w), found)))
+            .map_or(Value::Unknown, |(meant, _)| meant.to_value(attribute.resolution)),
+        (SignalForm::Levels(_), _) => Value::Unknown,
+    };
+    match (&value, signal.range) {
+        (Value::Int(steps), Some((least, most))) if !(least..=most).contains(steps) => Value::Unknown,
+        _ => value,
+    }
+}
+
+/// Whether a value was meant for the same side of a signal that two fields share: a seat that cools is
+/// not heated at level 0, and stays as it is when its heating is set to 0.
+pub(super) fn is_other_side(signal: &Signal, found: &Raw) -> bool {
+    let (SignalForm::Levels(levels), Raw::Number(n)) = (&signal.form, found) else { return false };
+    match (levels.first(), levels.last()) {
+        (Some(first), Some(last)) => (n - first) * (last - first) < 0.0,
+        _ => false,
+    }
+}
+
+fn nearest(levels: &[f64], n: f64) -> Value {
+    let distance = |level: &f64| (level - n).abs();
+    let closest = levels.iter().zip(0_i64..).min_by(|(a, _), (b, _)| distance(a).total_cmp(&distance(b)));
+    closest.map_or(Value::Unknown, |(_, level)| Value::Int(level))
+}
+
+/// Words are compared as written, numbers as numbers.
+pub(super) fn same(a: &Raw, b: &Raw) -> bool {
+    match (a, b) {
+        (Raw::Text(a), Raw::Text(b)) => a.eq_ignore_ascii_case(b),
+        _ => a == b,
+    }
+}
+
+/// A constant of the mapping.
+pub(super) fn raw(literal: &Literal) -> Raw {
+    match literal {
+        Literal::Bool(b) => Raw::Bool(*b),
+        Literal::Int(n) => Raw::Number(*n as f64),
+        Literal::Number(n) => Raw::Number(*n),
+        Literal::Text(t) => Raw::Text(t.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Resolution;
+    use crate::state::{AttrIx, AttrType, CellIx, EntityIx};
+
+    fn attribute(kind: AttrType, steps: u32) -> Attribute {
+        Attribute {
+            entity: EntityIx::CAR,
+            name: "it".into(),
+            kind,
+            resolution: Resolution::per_unit(steps),
+            unit: String::new(),
+            field: "it".into(),
+            read: None,
+            also: Vec::new(),
+            base: CellIx(0),
+        }
+    }
+
+    fn signal(form: SignalForm, range: Option<(i64, i64)>) -> Signal {
+        Signal { attribute: AttrIx(0), items: Vec::new(), form, range, sampled: false }
+    }
+
+    #[test]
+    fn every_value_in_range_survives_the_way_there_and_back() {
+        let tenths = attribute(AttrType::Int, 10);
+        let same = signal(SignalForm::Same { per_unit: 1.0 }, Some((160, 280)));
+        for steps in 160..=280 {
+            let Raw::Number(sent) = encode(&tenths, &same, &Value::Int(steps)).unwrap() else { panic!("a number") };
+            // A float on the wire has seven digits.
+            assert_eq!(decode(&tenths, &same, &Raw::Number(f64::from(sent as f32))), Value::Int(steps));
+        }
+        let whole = attribute(AttrType::Int, 1);
+        let metres = signal(SignalForm::Same { per_unit: 1000.0 }, Some((0, 2000)));
+        assert_eq!(encode(&whole, &metres, &Value::Int(7)), Ok(Raw::Number(7000.0)));
+        assert_eq!(decode(&whole, &metres, &Raw::Number(7_400.0)), Value::Int(7));
+    }
+
+    #[test]
+    fn a_value_outside_the_declared_range_is_neither_sent_nor_believed() {
+        let tenths = attribute(AttrType::Int, 10);
+        let same = signal(SignalForm::Same { per_unit: 1.0 }, Some((160, 280)));
+        assert_eq!(encode(&tenths, &same, &Value::Int(285)), Err("28.5 is outside 16 to 28".to_owned()));
+        assert_eq!(decode(&tenths, &same, &Raw::Number(1e9)), Value::Unknown);
+    }
+
+    #[test]
+    fn two_fields_share_a_signal_by_its_sign() {
+        let whole = attribute(AttrType::Int, 1);
+        let heating = signal(SignalForm::Levels(vec![0.0, 33.0, 66.0, 100.0]), Some((0, 3)));
+        let cooling = signal(SignalForm::Levels(vec![0.0, -33.0, -66.0, -100.0]), Some((0, 3)));
+        assert_eq!(decode(&whole, &heating, &Raw::Number(-66.0)), Value::Int(0));
+        assert_eq!(decode(&whole, &cooling, &Raw::Number(-65.0)), Value::Int(2));
+        assert_eq!(encode(&whole, &cooling, &Value::Int(3)), Ok(Raw::Number(-100.0)));
+        assert!(is_other_side(&heating, &Raw::Number(-1.0)) && !is_other_side(&cooling, &Raw::Number(-1.0)));
+        assert!(!is_other_side(&heating, &Raw::Number(0.0)));
+    }
+
+    #[test]
+    fn a_word_without_a_value_cannot_be_sent_and_a_value_without_a_word_is_unknown() {
+        let word = attribute(AttrType::Word, 1);
+        let text = |t: &str| Literal::Text(t.to_owned());
+        let pairs = vec![(text("P"), vec![Literal::Int(126)]), (text("D"), vec![Literal::Int(127), Literal::Int(1)])];
+        let gear = signal(SignalForm::Words(pairs), None);
+        assert_eq!(encode(&word, &gear, &Value::word("D")), Ok(Raw::Number(127.0)));
+        assert!(encode(&word, &gear, &Value::word("X")).is_err());
+        assert_eq!(decode(&word, &gear, &Raw::Number(1.0)), Value::word("D"));
+        assert_eq!(decode(&word, &gear, &Raw::Number(99.0)), Value::Unknown);
+    }
+}

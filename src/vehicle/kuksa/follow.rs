@@ -1,0 +1,154 @@
+//! Keeps the samples up to date for as long as the car lives: connect, check the mapping, subscribe,
+//! and start over whenever the broker is lost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+use super::cache::{Cache, Health};
+use super::link::{CallError, Link, refused};
+use super::plan::Plan;
+use super::proto::SubscribeResponse;
+use super::raw::Raw;
+use crate::policy::Policy;
+use crate::state::{Clock, Side, SystemClock};
+use crate::vehicle::Cause;
+
+/// Pause before the broker is looked for again, doubled up to the longest.
+const PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Pause between two questions whether the broker still answers. A subscription alone cannot tell a
+/// quiet car from a frozen broker.
+const BEAT: Duration = Duration::from_millis(500);
+
+/// Time in which it must answer that.
+const ANSWER: Duration = Duration::from_secs(1);
+
+/// How much further the clock that counts sleep may run in one pause before the machine has slept.
+const NAP: Duration = Duration::from_millis(100);
+
+/// Follows a broker until the cache is all that is left of it.
+pub(super) async fn follow(cache: Arc<Cache>, link: Link, policy: Arc<Policy>) {
+    let mut pause = PAUSE;
+    loop {
+        let error = match session(&cache, &link, &policy, &mut pause).await {
+            Ok(never) => match never {},
+            Err(error) => error,
+        };
+        let repeated = matches!(&cache.state().health, Health::Lost(cause, _) if *cause == error.cause);
+        if !repeated {
+            tracing::warn!(%error, "the databroker is lost; looking for it again");
+        }
+        cache.set_health(Health::Lost(error.cause, error.to_string()));
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// One connection, from its beginning to its end.
+async fn session(
+    cache: &Arc<Cache>,
+    link: &Link,
+    policy: &Policy,
+    pause: &mut Duration,
+) -> Result<std::convert::Infallible, CallError> {
+    let (plan, side) = plan(link, policy).await?;
+    let plan = Arc::new(plan);
+    let misfits = plan.table.iter().filter(|row| row.fit != super::Fit::Fits).count();
+    let mut news = link.subscribe(plan.paths()).await?;
+    cache.connected(plan.clone(), side);
+    // The current values come first; until they are there, nothing is known.
+    let first = next(&mut news, Some(ANSWER)).await?;
+    cache.take(first.entries);
+    cache.set_health(Health::Alive);
+    *pause = PAUSE;
+    tracing::info!(signals = plan.watched.len(), tools = plan.served.len(), misfits, "the databroker is there");
+    let reading = async {
+        loop {
+            let message = next(&mut news, None).await?;
+            cache.take(message.entries);
+        }
+    };
+    tokio::select! {
+        ended = reading => ended,
+        ended = beat(cache, link, &plan) => ended,
+    }
+}
+
+/// The mapping on this broker, and the side the driver sits on.
+pub(super) async fn plan(link: &Link, policy: &Policy) -> Result<(Plan, Option<Side>), CallError> {
+    let metadata = link.metadata().await?;
+    let model = &policy.model;
+    let path = model.vss.as_ref().and_then(|vss| vss.driver_side.as_deref());
+    let mut side = None;
+    if let Some(path) = path.filter(|path| metadata.iter().any(|m| m.path == *path)) {
+        let points = link.values(&[path], ANSWER).await?;
+        side = match points.first().and_then(|p| p.value.as_ref()).and_then(Raw::read) {
+            Some(Raw::Text(word)) if word.eq_ignore_ascii_case("LEFT") => Some(Side::Left),
+            Some(Raw::Text(word)) if word.eq_ignore_ascii_case("RIGHT") => Some(Side::Right),
+            _ => None,
+        };
+    }
+    Ok((Plan::new(policy, side.unwrap_or(model.driver_side), &metadata), side))
+}
+
+pub(super) async fn next(
+    news: &mut tonic::Streaming<SubscribeResponse>,
+    limit: Option<Duration>,
+) -> Result<SubscribeResponse, CallError> {
+    let lost = |cause, detail: &str| {
+        Err(CallError { what: "the subscription".to_owned(), cause, untouched: true, detail: detail.to_owned() })
+    };
+    let message = match limit {
+        Some(limit) => match timeout(limit, news.message()).await {
+            Ok(message) => message,
+            Err(_) => return lost(Cause::Frozen, "the broker sent no values"),
+        },
+        None => news.message().await,
+    };
+    match message {
+        Ok(Some(message)) => Ok(message),
+        Ok(None) => lost(Cause::Unreachable, "the broker ended it"),
+        Err(status) => Err(match refused("the subscription".to_owned(), &status) {
+            // A stream has no provider: what is unavailable here is the broker.
+            CallError { cause: Cause::NoProvider, what, detail, .. } => {
+                CallError { what, cause: Cause::Unreachable, untouched: true, detail }
+            }
+            error => error,
+        }),
+    }
+}
+
+/// Asks whether the broker still answers, and notices when the machine slept.
+async fn beat(cache: &Arc<Cache>, link: &Link, plan: &Plan) -> Result<std::convert::Infallible, CallError> {
+    let mut gap = asleep();
+    loop {
+        sleep(BEAT).await;
+        let now = asleep();
+        if now.saturating_sub(gap) > NAP {
+            tracing::info!("the machine slept; what was known of the car is old");
+            cache.slept();
+        }
+        gap = now;
+        let Some(watched) = plan.watched.first() else { continue };
+        match link.values(&[&watched.path], ANSWER).await {
+            Ok(_) => cache.set_health(Health::Alive),
+            Err(error) if error.cause == Cause::Frozen => {
+                cache.set_health(Health::Lost(Cause::Frozen, error.to_string()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// How long the machine has slept since boot.
+fn asleep() -> Duration {
+    let running = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let running = Duration::new(
+        u64::try_from(running.tv_sec).unwrap_or_default(),
+        u32::try_from(running.tv_nsec).unwrap_or_default(),
+    );
+    SystemClock.since_boot().saturating_sub(running)
+}

@@ -1,0 +1,98 @@
+//! Why a call came to nothing, where a carrier can tell.
+
+use serde::Serialize;
+
+/// Causes that are told apart, because each calls for another action of the driver or the workshop.
+/// Each has a sentence of its own in the phrase tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Nothing in the car moves this part: its control unit is not there.
+    NoProvider,
+    /// The broker of the car's signals cannot be reached.
+    Unreachable,
+    /// The broker is there and does not answer.
+    Frozen,
+    /// The order was taken, and nothing moved.
+    Ignored,
+    /// Something moved, but to another value.
+    OtherValue,
+    /// It arrived after its deadline.
+    Late,
+    /// The car does not take this value.
+    OutOfRange,
+    /// This car has no such signal.
+    NoSignal,
+    /// We may not do this here.
+    Denied,
+    /// Our token is not accepted (expired, unreadable, of another broker).
+    Token,
+    /// Some of the parts moved, others did not.
+    Partial,
+    /// The car fell asleep before it was done.
+    Suspended,
+}
+
+impl Cause {
+    /// Every cause.
+    pub const ALL: [Self; 12] = [
+        Self::NoProvider,
+        Self::Unreachable,
+        Self::Frozen,
+        Self::Ignored,
+        Self::OtherValue,
+        Self::Late,
+        Self::OutOfRange,
+        Self::NoSignal,
+        Self::Denied,
+        Self::Token,
+        Self::Partial,
+        Self::Suspended,
+    ];
+
+    /// Whether its sentence itself says what became of the call; others leave open whether it took effect.
+    pub fn says_what_became_of_it(self) -> bool {
+        matches!(self, Self::OtherValue | Self::Late | Self::Partial)
+    }
+
+    /// The occasion of the phrase tables on which it is spoken; `{what}` is the call, `{why}` the detail.
+    pub fn occasion(self) -> &'static str {
+        match self {
+            Self::NoProvider => "cause-no-provider",
+            Self::Unreachable => "cause-unreachable",
+            Self::Frozen => "cause-frozen",
+            Self::Ignored => "cause-ignored",
+            Self::OtherValue => "cause-other-value",
+            Self::Late => "cause-late",
+            Self::OutOfRange => "cause-out-of-range",
+            Self::NoSignal => "cause-no-signal",
+            Self::Denied => "cause-denied",
+            Self::Token => "cause-token",
+            Self::Partial => "cause-partial",
+            Self::Suspended => "cause-suspended",
+        }
+    }
+}
+
+/// A call that was not done, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// Why.
+    pub cause: Cause,
+    /// Whether the car is certainly as it was; otherwise nobody can tell what took effect.
+    pub untouched: bool,
+    /// What happened to which field, for journals and for the student.
+    pub detail: String,
+}
+
+impl Trouble {
+    /// Nothing was sent, or what was sent took no effect.
+    pub fn untouched(cause: Cause, detail: impl Into<String>) -> Self {
+        Self { cause, untouched: true, detail: detail.into() }
+    }
+
+    /// It may have taken effect.
+    pub fn open(cause: Cause, detail: impl Into<String>) -> Self {
+        Self { cause, untouched: false, detail: detail.into() }
+    }
+}

@@ -1,0 +1,212 @@
+//! Providers that lie, stall and misbehave.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use obligato::service::{ManagerProxy, Refusal, SessionProxy};
+use obligato::state::{Clock, SystemClock};
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::provider::{Asked, Provider, phone, provided, tool};
+use super::rig::{Client, Rig, Setup, calls};
+
+const PHONE: &str = "call_phone_by_number";
+
+async fn rig() -> Rig {
+    Rig::start(Setup::without_student().config(&provided(&[PHONE]))).await
+}
+
+/// What a hostile provider does with a call.
+#[derive(Debug, Clone, Copy)]
+enum Deed {
+    Answer(&'static str, &'static str),
+    Huge(usize),
+    Deep,
+    Numbers,
+    Empty,
+    Error(&'static str),
+    Twice,
+}
+
+impl Deed {
+    async fn to(self, asked: Asked) {
+        match self {
+            Self::Answer(status, result) => asked.answer(status, result).await,
+            Self::Huge(bytes) => asked.answer("done", &json!({"more": "x".repeat(bytes)}).to_string()).await,
+            Self::Deep => asked.answer("done", &format!("{{\"a\": {}{}}}", "[".repeat(100), "]".repeat(100))).await,
+            Self::Numbers => asked.reply(&(1_u32, 2_u32)).await,
+            Self::Empty => asked.reply(&()).await,
+            Self::Error(name) => asked.error(name, "it\nis so").await,
+            Self::Twice => {
+                asked.answer("done", "{}").await;
+                asked.answer("failed", "it changed its mind").await;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_cannot_be_used_leaves_the_outcome_of_a_write_unknown() {
+    let rig = rig().await;
+    let client = Client::new(rig.connect().await).await;
+    let cases = [
+        (Deed::Answer("done", "{}"), "done", ""),
+        (Deed::Answer("failed", "the line is\u{7} busy"), "failed", "the line is  busy"),
+        (Deed::Answer("unknown", "the modem hung"), "unknown", "the modem hung"),
+        (Deed::Answer("DONE", "{}"), "unknown", "`DONE`, which is no status"),
+        (Deed::Answer("done", "{oops"), "unknown", "no JSON"),
+        (Deed::Answer("done", "[]"), "unknown", "no JSON object"),
+        (Deed::Answer("done", ""), "unknown", "no JSON"),
+        (Deed::Huge(1 << 20), "unknown", "bytes, more than"),
+        (Deed::Huge(30 << 20), "unknown", "bytes, more than"),
+        (Deed::Deep, "unknown", "nested deeper"),
+        (Deed::Numbers, "unknown", "two strings"),
+        (Deed::Empty, "unknown", "two strings"),
+        (Deed::Error("org.example.Error.Odd"), "unknown", "it is so"),
+        (Deed::Error("org.freedesktop.DBus.Error.NoReply"), "unknown", "no answer"),
+        (Deed::Error("org.freedesktop.DBus.Error.UnknownMethod"), "failed", "cannot be asked"),
+        (Deed::Twice, "done", ""),
+        (Deed::Answer("done", "{}"), "done", ""),
+    ];
+    let next = Arc::new(Mutex::new(cases.iter().map(|c| c.0).collect::<Vec<_>>().into_iter()));
+    let hostile = Provider::new(&rig, move |asked| {
+        let deed = next.lock().unwrap().next().expect("asked once a case");
+        Box::pin(deed.to(asked))
+    })
+    .await;
+    hostile.register(&[tool(PHONE, "write")]).await.unwrap();
+    for (at, (deed, outcome, why)) in cases.iter().enumerate() {
+        let session = client.open().await;
+        let (found, detail) = phone(&session, &format!("+4930231250{at:02}")).await.unwrap();
+        assert_eq!(found, *outcome, "{deed:?}: {detail}");
+        assert!(detail.contains(why) && detail.len() < 400, "{deed:?}: {detail}");
+        session.close().await.unwrap();
+    }
+    assert_eq!(hostile.asked().len(), cases.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_breaks_the_schema_of_its_tool_is_no_reading() {
+    let rig = rig().await;
+    let client = Client::new(rig.connect().await).await;
+    let answers = [r#"{"contacts": [{"contact_id": 7, "name": "Anna"}]}"#, r#"{"people": []}"#];
+    let next = Arc::new(Mutex::new(answers.into_iter()));
+    let liar = Provider::new(&rig, move |asked| {
+        let answer = next.lock().unwrap().next().unwrap();
+        Box::pin(async move { asked.answer("done", answer).await })
+    })
+    .await;
+    liar.register(&[tool("get_contact_id_by_contact_name", "read")]).await.unwrap();
+    let session = client.open().await;
+    for (name, why) in [("Anna", "contacts.0.contact_id"), ("Jonas", "contacts")] {
+        super::provider::heard(&session, &format!("What is the number of {name}?")).await;
+        let draft = calls(&[("get_contact_id_by_contact_name", json!({"first_name": name}))]);
+        let report = super::provider::execute(&session, &draft).await;
+        let read = &report["executed"][0];
+        assert_eq!(read["outcome"], "failed", "{report:#}");
+        assert!(read["detail"].as_str().unwrap().contains(why), "{report:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_never_answers_holds_up_nobody_else_and_is_not_listened_to_later() {
+    let rig = rig().await;
+    let client = Client::new(rig.connect().await).await;
+    let slow = Provider::new(&rig, |asked| {
+        Box::pin(async move {
+            let wait = Duration::from_micros(asked.expiry).saturating_sub(SystemClock.since_boot());
+            sleep(wait + Duration::from_millis(300)).await;
+            asked.answer("done", "{}").await;
+        })
+    })
+    .await;
+    slow.register(&[tool(PHONE, "write")]).await.unwrap();
+    let session = client.open().await;
+    let path = session.inner().path().to_owned();
+    let waiting = {
+        let session = client.session(path.into()).await;
+        tokio::spawn(async move { phone(&session, "+493023125101").await })
+    };
+    while slow.asked().is_empty() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    let other = Client::new(rig.connect().await).await;
+    let beside = other.open().await;
+    beside.verify(&calls(&[("set_fan_speed", json!({"level": 2}))]).to_string()).await.unwrap();
+    let second = Provider::willing(&rig).await;
+    second.register(&[tool("send_email", "write")]).await.unwrap();
+    assert_eq!(other.providers.provided().await.unwrap().len(), 2);
+    assert!(session.busy().await.unwrap(), "the call was still waiting");
+
+    let (outcome, detail) = waiting.await.unwrap().unwrap();
+    assert_eq!(outcome, "unknown");
+    assert!(detail.contains("no answer within 5000 ms"), "{detail}");
+    sleep(Duration::from_millis(600)).await;
+    assert_eq!(slow.asked().len(), 1);
+    // The late answer was nobody's, and the next call has its own.
+    slow.leave().await;
+    let client = Client::new(rig.connect().await).await;
+    client.wait_for_absent(&[PHONE]).await;
+    second.register(&[tool(PHONE, "write")]).await.unwrap();
+    assert_eq!(phone(&client.open().await, "+493023125102").await.unwrap().0, "done");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_calls_back_is_served_like_everybody_else() {
+    let rig = rig().await;
+    let client = Client::new(rig.connect().await).await;
+    let meddler = Provider::new(&rig, |asked| {
+        Box::pin(async move {
+            let manager = ManagerProxy::new(&asked.connection).await.unwrap();
+            let path = manager.open_session().await.unwrap();
+            let own = SessionProxy::builder(&asked.connection).path(path).build().await.unwrap();
+            own.verify(&calls(&[("set_fan_speed", json!({"level": 2}))]).to_string()).await.unwrap();
+            own.close().await.unwrap();
+            let first = "/org/obligato/Harness1/session/1";
+            let theirs = SessionProxy::builder(&asked.connection).path(first).build().await.unwrap();
+            assert!(matches!(theirs.verify("{}").await, Err(Refusal::NotYours(_))));
+            asked.answer("done", "{}").await;
+        })
+    })
+    .await;
+    meddler.register(&[tool(PHONE, "write")]).await.unwrap();
+    let session = client.open().await;
+    assert_eq!(phone(&session, "+493023125101").await.unwrap().0, "done");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_gives_its_tools_back_over_a_call_has_not_answered_it() {
+    let rig = rig().await;
+    let client = Client::new(rig.connect().await).await;
+    let fickle = Provider::new(&rig, |asked| {
+        Box::pin(async move {
+            obligato::service::ProvidersProxy::new(&asked.connection).await.unwrap().withdraw().await.unwrap();
+        })
+    })
+    .await;
+    fickle.register(&[tool(PHONE, "write")]).await.unwrap();
+    let (outcome, detail) = phone(&client.open().await, "+493023125101").await.unwrap();
+    assert_eq!(outcome, "unknown", "{detail}");
+    assert!(detail.contains("left before it answered"), "{detail}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_registers_without_end_is_slowed_down() {
+    let rig = rig().await;
+    let hostile = Provider::willing(&rig).await;
+    let mut refused = 0;
+    for _ in 0..40 {
+        match hostile.register(&[tool(PHONE, "write")]).await {
+            Ok(()) => {}
+            Err(Refusal::TooMany(why)) => {
+                assert!(why.contains("try again in"), "{why}");
+                refused += 1;
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert!(refused > 0);
+    let client = Client::new(rig.connect().await).await;
+    assert_eq!(phone(&client.open().await, "+493023125101").await.unwrap().0, "done");
+}

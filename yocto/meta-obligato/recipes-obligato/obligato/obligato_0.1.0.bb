@@ -1,0 +1,88 @@
+SUMMARY = "Guard between an in-car language model and the car"
+SUMMARY:${PN}-cli = "Command line of Obligato"
+SUMMARY:${PN}-policy = "Cabin policy and hard limits of Obligato"
+SUMMARY:${PN}-model = "Model file of the local student of Obligato"
+DESCRIPTION = "Verifies, repairs, asks and executes what a voice assistant's model proposes, under the manufacturer's policy."
+HOMEPAGE = "https://obligato.example/"
+BUGTRACKER = "https://obligato.example/issues"
+CVE_PRODUCT = "obligato"
+SECTION = "multimedia"
+LICENSE = "Apache-2.0"
+# The licence of the model is that of whoever names one.
+LICENSE:${PN}-model = "${OBLIGATO_MODEL_LICENSE}"
+LIC_FILES_CHKSUM = "file://LICENSE;md5=22a53954e4e0ec258dfce4391e905dac"
+
+# Where a mirror of the sources is used instead of the tree around this layer, a bbappend sets SRC_URI and
+# SRCREV and empties EXTERNALSRC.
+EXTERNALSRC ?= "${OBLIGATO_TREE}"
+
+require ${BPN}-crates.inc
+
+inherit cargo cargo-update-recipe-crates externalsrc pkgconfig ptest-cargo systemd useradd
+
+# What the target needs and no more: neither the compiler nor the remote student is linked.
+PACKAGECONFIG ??= "llama kuksa"
+PACKAGECONFIG[llama] = "--features llama,,clang-native cmake-native"
+PACKAGECONFIG[kuksa] = "--features kuksa"
+PACKAGECONFIG_CONFARGS:prepend = "--no-default-features "
+
+# cargo.bbclass takes PACKAGECONFIG_CONFARGS by itself since whinlatter; scarthgap's does not.
+def obligato_features(d):
+    old = "scarthgap" in (d.getVar("LAYERSERIES_CORENAMES") or "").split()
+    return " " + d.getVar("PACKAGECONFIG_CONFARGS") if old else ""
+CARGO_BUILD_FLAGS:append = "${@obligato_features(d)}"
+
+# bindgen reads the target's headers, not those of the build host.
+export LIBCLANG_PATH = "${STAGING_LIBDIR_NATIVE}"
+export BINDGEN_EXTRA_CLANG_ARGS = "--sysroot=${STAGING_DIR_TARGET} -I${STAGING_INCDIR} ${TUNE_CCARGS}"
+# A GGUF file of the integrator, by path; the -model package is empty without one, and whoever names one names its
+# licence too.
+OBLIGATO_MODEL ??= ""
+OBLIGATO_MODEL_LICENSE ??= "Apache-2.0"
+
+do_install:append() {
+    install -d ${D}${sysconfdir}/obligato
+    install -m 0644 ${S}/systemd/obligato.toml ${D}${sysconfdir}/obligato/
+    install -d ${D}${systemd_system_unitdir}
+    for unit in ${S}/systemd/*.service ${S}/systemd/*.path; do
+        case "$unit" in
+        */org.*|*'*'*) continue ;;
+        esac
+        install -m 0644 "$unit" ${D}${systemd_system_unitdir}/
+    done
+    install -d ${D}${datadir}/dbus-1/system.d ${D}${datadir}/dbus-1/system-services
+    install -m 0644 ${S}/systemd/org.obligato.Harness1.conf ${D}${datadir}/dbus-1/system.d/
+    install -m 0644 ${S}/systemd/org.obligato.Harness1.service ${D}${datadir}/dbus-1/system-services/
+    install -d ${D}${nonarch_libdir}/tmpfiles.d
+    install -m 0644 ${S}/systemd/obligato.tmpfiles ${D}${nonarch_libdir}/tmpfiles.d/obligato.conf
+    install -d ${D}${datadir}/obligato
+    install -m 0644 ${S}/systemd/hard-limits.toml ${D}${datadir}/obligato/
+    install -m 0644 ${S}/policies/cabin/cabin.obl ${D}${datadir}/obligato/
+    install -m 0644 ${S}/policies/cabin/examples.toml ${D}${datadir}/obligato/
+    if [ -n "${OBLIGATO_MODEL}" ]; then
+        install -d ${D}${localstatedir}/lib/obligato/models
+        install -m 0644 ${OBLIGATO_MODEL} ${D}${localstatedir}/lib/obligato/models/model.gguf
+    fi
+}
+do_install[file-checksums] += "${@d.getVar('OBLIGATO_MODEL') + ':True' if d.getVar('OBLIGATO_MODEL') else ''}"
+
+USERADD_PACKAGES = "${PN}"
+GROUPADD_PARAM:${PN} = "--system obligato; --system obligato-client; --system obligato-update"
+USERADD_PARAM:${PN} = "--system --gid obligato --home-dir ${localstatedir}/lib/obligato --no-create-home --shell ${base_sbindir}/nologin obligato"
+
+SYSTEMD_SERVICE:${PN} = "obligatod.service"
+
+PACKAGE_BEFORE_PN = "${PN}-cli ${PN}-policy ${PN}-model"
+
+FILES:${PN}-cli += "${bindir}/obligato"
+
+FILES:${PN}-policy += "${datadir}/obligato"
+
+FILES:${PN}-model += "${localstatedir}/lib/obligato/models"
+ALLOW_EMPTY:${PN}-model = "1"
+
+FILES:${PN} += "${datadir}/dbus-1 ${nonarch_libdir}/tmpfiles.d ${systemd_system_unitdir}"
+CONFFILES:${PN} = "${sysconfdir}/obligato/obligato.toml"
+
+RDEPENDS:${PN} = "${PN}-policy dbus"
+RRECOMMENDS:${PN} = "${PN}-cli"

@@ -1,0 +1,13 @@
+SUMMARY = "Obligato with its policy and its command line"
+DESCRIPTION = "What an image needs to guard a voice assistant; the model is delivered apart."
+BUGTRACKER = "https://obligato.example/issues"
+SECTION = "multimedia"
+LICENSE = "Apache-2.0"
+
+inherit packagegroup
+
+RDEPENDS:${PN} = "\
+    obligato \
+    obligato-cli \
+    obligato-policy \
+"
