@@ -185,7 +185,7 @@ impl<'a> View<'a> {
     pub fn shall_i(&self, call: &ToolCall) -> String {
         let language = self.driver().and_then(Reading::language);
         let code = language.and_then(|l| self.policy.lexicon().language(l)).unwrap_or_default();
-        let what = self.policy.call_words(code, call);
+        let what = self.policy.call_words(code, call, self.history);
         self.policy.say(code, "shall-i", &[("what", what.as_str())])
     }
 

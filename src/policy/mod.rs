@@ -39,5 +39,6 @@ pub use reading::{Hit, Reading};
 pub use rule::{Rule, RuleIx, RuleKind, Trigger};
 pub use set::{Advice, Policy, PolicyParts};
 pub use shown::Vocabulary;
+pub use spoken::label;
 pub use subject::{SHORTEST, Subject};
 pub use template::{ArgumentTemplate, CallTemplate, Piece, TextTemplate};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::observe::Reading;
+use super::owners::Owner;
 use super::{CallRef, Contents, EffectModel, History, Numbers, Origin, Outcome, PastCall, Utterance};
 use crate::model::{CallId, Conversation, Draft, DraftError, Limits, Message, Role, ToolCall, Value, Words};
 use crate::tools::{Inventory, Kind};
@@ -129,6 +130,8 @@ impl History {
         let assigned: Vec<Json> =
             model.now.fields.iter().filter_map(|(_, name, _)| super::now::assignment(text, name)).collect();
         assigned.iter().for_each(|json| self.identifiers.observe(json, None, ""));
+        self.surroundings.clear();
+        assigned.iter().for_each(|json| Owner::gather(json, &mut self.surroundings));
     }
 
     /// Takes in what the driver said.

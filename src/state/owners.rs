@@ -15,7 +15,9 @@ const DEPTH: usize = 8;
 pub(super) struct Owner {
     /// What it is called, part by part, lower-case.
     names: Vec<String>,
-    /// Identifiers, addresses and numbers shown with that name, as written.
+    /// The same as it was written.
+    title: String,
+    /// Identifiers, addresses and numbers shown with that name, as written; its own identifier comes first.
     values: Vec<String>,
 }
 
@@ -37,7 +39,7 @@ impl<'h> Owners<'h> {
 
     fn of(shown: impl Iterator<Item = &'h Owner>) -> Self {
         let mut owners = Self::default();
-        for owner in shown {
+        for owner in shown.filter(|owner| !owner.names.is_empty()) {
             let values = owner.values.iter().map(String::as_str);
             match owners.0.iter_mut().find(|o| o.names == owner.names) {
                 Some(known) => known.values.extend(values),
@@ -86,6 +88,17 @@ impl Owner {
     }
 }
 
+impl History {
+    /// What a result or the system message calls the thing with an identifier of its own; none where it
+    /// was shown without a name.
+    pub fn title(&self, identifier: &str) -> Option<&str> {
+        let shown = self.calls().iter().rev().take(RESULTS).flat_map(|past| &past.contents.owners);
+        let own = |owner: &&Owner| owner.values.first().is_some_and(|value| value == identifier);
+        let mut named = shown.chain(&self.surroundings).filter(own).map(|owner| owner.title.as_str());
+        named.find(|title| !title.is_empty())
+    }
+}
+
 fn visit(json: &Json, depth: usize, found: &mut Vec<Owner>) {
     if depth > DEPTH {
         return;
@@ -114,8 +127,9 @@ fn add(map: &Map<String, Json>, values: Vec<String>, found: &mut Vec<Owner>) {
         return;
     }
     let names = names(map);
-    if !names.is_empty() {
-        found.push(Owner { names, values });
+    let title = named(map).filter(|t| is_title(t)).collect::<Vec<_>>().join(" ");
+    if !names.is_empty() || !title.is_empty() {
+        found.push(Owner { names, title, values });
     }
 }
 
@@ -178,25 +192,29 @@ fn is_address(text: &str) -> bool {
 
 /// What an object is called: the members that say `name`, else every word in it.
 fn names(map: &Map<String, Json>) -> Vec<String> {
-    let mut named = Vec::new();
-    for (_, value) in map.iter().filter(|(key, _)| key.to_lowercase().contains("name")) {
-        match value {
-            Json::String(text) => push(&mut named, text),
-            Json::Object(parts) => parts.values().filter_map(Json::as_str).for_each(|t| push(&mut named, t)),
-            _ => {}
-        }
+    let mut texts: Vec<&str> = named(map).filter(|t| is_name(t)).collect();
+    if texts.is_empty() {
+        texts = map.values().filter_map(Json::as_str).filter(|t| is_name(t)).collect();
     }
-    if named.is_empty() {
-        map.values().filter_map(Json::as_str).for_each(|t| push(&mut named, t));
-    }
-    named
+    texts.into_iter().map(|text| Words::new(text).spaced().trim().to_owned()).collect()
 }
 
-fn push(named: &mut Vec<String>, text: &str) {
-    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-    if letters >= 2 && text.len() <= 128 && !is_address(text) {
-        named.push(Words::new(text).spaced().trim().to_owned());
-    }
+/// The texts of the members that say `name`.
+fn named(map: &Map<String, Json>) -> impl Iterator<Item = &str> {
+    let members = map.iter().filter(|(key, _)| key.to_lowercase().contains("name"));
+    members.flat_map(|(_, value)| {
+        let parts = value.as_object().into_iter().flat_map(|parts| parts.values().filter_map(Json::as_str));
+        value.as_str().into_iter().chain(parts)
+    })
+}
+
+/// A person or a place has at least two letters; a road may have one (`A7`).
+fn is_name(text: &str) -> bool {
+    text.chars().filter(|c| c.is_alphabetic()).nth(1).is_some() && is_title(text)
+}
+
+fn is_title(text: &str) -> bool {
+    text.chars().any(char::is_alphabetic) && text.len() <= 128 && !is_address(text)
 }
 
 fn says(spaced: &str, name: &str) -> bool {

@@ -195,6 +195,32 @@ async fn a_policy_whose_tests_fail_never_comes_into_force() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_update_of_the_tools_sets_the_car_up_anew_and_sessions_go_on_in_it() {
+    let garage = Garage::new();
+    let rig = Rig::start(Setup::without_student().config(&garage.config())).await;
+    let client = Client::new(rig.connect().await).await;
+    let session = client.open().await;
+    let fan = calls(&[("set_blower", json!({"level": 2}))]).to_string();
+    session.heard("Set the blower to 2.", Default::default()).await.unwrap();
+    let before: Json = serde_json::from_str(&session.execute(&fan).await.unwrap()).unwrap();
+    assert_eq!(before["executed"], json!([]), "{before:#}");
+    let renamed = |parts: &mut PolicyParts| {
+        // The air conditioning's own tool keeps its name, and every rule its position.
+        let tool = parts.inventory.iter_mut().find(|tool| tool.name.as_str() == "set_fan_speed").unwrap();
+        tool.name = "set_blower".into();
+        parts.tests = PackedTests::default();
+    };
+    stage(&client.policy, &garage.update(2, renamed)).await.unwrap();
+    client.policy.activate().await.unwrap();
+    let after: Json = serde_json::from_str(&session.execute(&fan).await.unwrap()).unwrap();
+    assert_eq!(after["executed"][0]["outcome"], "done", "{after:#}");
+    // And back: the car knows the old name again.
+    client.policy.rollback().await.unwrap();
+    let back: Json = serde_json::from_str(&session.execute(&fan).await.unwrap()).unwrap();
+    assert_eq!(back["executed"], json!([]), "{back:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rollback_brings_the_policy_before_back_and_a_restart_keeps_what_was_committed() {
     let garage = Garage::new();
     let setup = || Setup::without_student().config(&garage.config());
