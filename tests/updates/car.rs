@@ -205,7 +205,7 @@ async fn an_update_of_the_tools_sets_the_car_up_anew_and_sessions_go_on_in_it() 
     let before: Json = serde_json::from_str(&session.execute(&fan).await.unwrap()).unwrap();
     assert_eq!(before["executed"], json!([]), "{before:#}");
     let renamed = |parts: &mut PolicyParts| {
-        // The air conditioning's own tool keeps its name, and every rule its position.
+        // Rules name tools by their positions, which stay.
         let tool = parts.inventory.iter_mut().find(|tool| tool.name.as_str() == "set_fan_speed").unwrap();
         tool.name = "set_blower".into();
         parts.tests = PackedTests::default();
