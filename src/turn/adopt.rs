@@ -18,6 +18,7 @@ impl Session {
     /// [`OfferError`] when the offer was not made for this policy; nothing is changed then.
     pub fn adopt(&mut self, offer: &Offer) -> Result<(), OfferError> {
         self.policy = Arc::new(self.policy.with_offer(offer)?);
+        self.offers.push(offer.clone());
         self.policy.inventory.warm();
         self.policy.attend(&self.history);
         Ok(())
