@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::confirm;
 use crate::model::{Draft, PolicyHash, ReadBack, ToolCall};
 use crate::obligations::{Outdated, outdated};
-use crate::policy::Policy;
+use crate::policy::{HardLimits, Policy};
 use crate::state::{CallRef, History, Outcome};
 use crate::vehicle::{Cause, Vehicle, grace};
 use crate::verify::{Binding, Cleared, SessionId};
@@ -23,6 +23,8 @@ pub struct Conditions<'a> {
     pub session: &'a SessionId,
     /// The policy in force.
     pub policy: &'a Policy,
+    /// The limits of the image beneath it.
+    pub limits: &'a HardLimits,
     /// When the clearance was given, as time since boot.
     pub cleared_at: Duration,
     /// Time since boot, suspend included (`CLOCK_BOOTTIME`).
@@ -69,6 +71,9 @@ pub enum Stale {
     /// What it was judged on is too old.
     #[error("{} is {:?} old, and rule {} needs it no older than {:?}", .0.field, .0.age, .0.rule, .0.limit)]
     Outdated(Outdated),
+    /// A hard limit does not allow it any more, or what it reads has grown too old.
+    #[error("the hard limit `{0}` has to be judged anew")]
+    Limit(String),
     /// Nothing to do.
     #[error("the clearance holds no call")]
     Empty,
@@ -119,6 +124,11 @@ pub async fn carry_out(
         }
         if let Some(outdated) = outdated(policy, history, first) {
             return Err(Stale::Outdated(outdated));
+        }
+        let world = history.world();
+        let age = |cell| history.age(&policy.model, cell, world);
+        if let Some(broken) = conditions.limits.broken_at(&policy.model, world, first, &age) {
+            return Err(Stale::Limit(broken.limit.name.clone()));
         }
     }
     let call = rest.calls.remove(0);

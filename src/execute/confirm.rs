@@ -133,7 +133,8 @@ async fn once(
             .map(|a| a.resolution)
             .unwrap_or_default();
         let was = &before.get(*cell).value;
-        confirmation.unchanged &= read == value || read == was;
+        // Unknown before and after is no sign that nothing moved.
+        confirmation.unchanged &= read.is_known() && (read == value || read == was);
         confirmation.fields.push(ReadBack {
             field: policy.model.field_name(*cell).unwrap_or_default(),
             wanted: value.display(resolution),

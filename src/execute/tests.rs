@@ -61,6 +61,7 @@ struct Bench {
     sim: Sim,
     clock: Arc<ManualClock>,
     session: SessionId,
+    limits: HardLimits,
 }
 
 impl Bench {
@@ -80,7 +81,8 @@ impl Bench {
         let policy = Policy::new(parts, PolicyHash([1; 32])).unwrap();
         let (sim, clock) = testcar::sim(STATE);
         let history = History::new(&policy.model);
-        let mut bench = Self { policy, history, sim, clock, session: SessionId::from("1") };
+        let mut bench =
+            Self { policy, history, sim, clock, session: SessionId::from("1"), limits: HardLimits::default() };
         bench.history.heard("open the trunk and close the driver's window");
         for read in ["read_windows", "read_trunk", "read_motion"] {
             let read = call(read, json!({}));
@@ -112,6 +114,7 @@ impl Bench {
         let conditions = Conditions {
             session: &self.session,
             policy: &self.policy,
+            limits: &self.limits,
             cleared_at: Duration::ZERO,
             now: self.clock.since_boot(),
             valid_for: Duration::from_secs(30),
@@ -334,4 +337,14 @@ async fn what_grew_too_old_for_a_rule_since_the_verdict_makes_it_stale() {
     assert_eq!(bench.delivered(), 0);
     let cleared = bench.cleared(vec![call("send_note", json!({"text": "ready"}))]);
     assert!(bench.carry(cleared).await.is_ok(), "no rule needs anything new for this");
+}
+
+#[tokio::test]
+async fn a_hard_limit_is_judged_again_when_the_call_is_made() {
+    let mut bench = Bench::new(Vec::new()).await;
+    let cleared = bench.cleared(vec![call("move_window", json!({"window": "DRIVER", "percentage": 50}))]);
+    let limit = "[[limit]]\nname = \"half\"\ntool = \"move_window\"\nargument = \"percentage\"\nminimum = 0\nmaximum = 40\nsay = \"No.\"";
+    bench.limits = HardLimits::parse(limit).unwrap();
+    assert_eq!(bench.carry(cleared).await, Err(Stale::Limit("half".to_owned())));
+    assert!(bench.sim.handle().delivered().is_empty(), "nothing reached the car");
 }

@@ -103,8 +103,14 @@ impl Run<'_> {
         let now = session.clock.since_boot();
         // The history was brought up to the car when the draft was judged.
         let cleared_at = session.history.clock().unwrap_or(now);
-        let conditions =
-            Conditions { session: &session.id, policy: &session.policy, cleared_at, now, valid_for: VALID_FOR };
+        let conditions = Conditions {
+            session: &session.id,
+            policy: &session.policy,
+            limits: &session.limits,
+            cleared_at,
+            now,
+            valid_for: VALID_FOR,
+        };
         let executed =
             self.runtime.block_on(carry_out(cleared, &conditions, session.vehicle.as_ref(), &mut session.history))?;
         session.history.end_step();

@@ -85,7 +85,9 @@ impl Providers {
             let stale = table.by_tool.iter().filter(|(tool, _)| !same(tool));
             stale.map(|(_, registration)| registration.line.owner().to_owned()).collect()
         };
-        owners.iter().for_each(|owner| drop(self.withdraw(owner)));
+        for owner in owners {
+            self.withdraw(&owner);
+        }
     }
 
     /// The policy whose tools are provided.

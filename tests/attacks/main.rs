@@ -5,7 +5,15 @@
 //! system message) and scripts a student that obeys it again and again. Nothing but the writes a case
 //! lists may reach the car. As a control the same calls are put to the car without the guard, where they
 //! must do something: a case that could not harm proves nothing.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -65,7 +65,8 @@ async fn an_answer_that_cannot_be_used_leaves_the_outcome_of_a_write_unknown() {
         (Deed::Empty, "unknown", "two strings"),
         (Deed::Error("org.example.Error.Odd"), "unknown", "it is so"),
         (Deed::Error("org.freedesktop.DBus.Error.NoReply"), "unknown", "no answer"),
-        (Deed::Error("org.freedesktop.DBus.Error.UnknownMethod"), "failed", "cannot be asked"),
+        (Deed::Error("org.freedesktop.DBus.Error.UnknownMethod"), "unknown", "no answer"),
+        (Deed::Error("org.freedesktop.DBus.Error.AccessDenied"), "unknown", "no answer"),
         (Deed::Twice, "done", ""),
         (Deed::Answer("done", "{}"), "done", ""),
     ];

@@ -194,7 +194,7 @@ impl Bench {
     pub fn judge_after(&mut self, calls: Vec<ToolCall>, passed: Duration) -> Verdict {
         self.history.set_clock(SystemClock.since_boot() + passed);
         // The driver asked for exactly this.
-        let words: Vec<String> = calls.iter().map(|call| self.policy.call_words("en", call)).collect();
+        let words: Vec<String> = calls.iter().map(|call| self.policy.call_words("en", call, &self.history)).collect();
         let words = format!("please set the {}", words.join(" and the "));
         if self.history.driver().last().is_none_or(|last| *last.text != *words) {
             self.history.heard(&words);
@@ -224,8 +224,14 @@ impl Bench {
         let now = SystemClock.since_boot() + passed;
         let session = SessionId::from("1");
         let policy = self.policy.clone();
-        let conditions =
-            Conditions { session: &session, policy: &policy, cleared_at: now, now, valid_for: Duration::from_secs(2) };
+        let conditions = Conditions {
+            session: &session,
+            policy: &policy,
+            limits: &HardLimits::default(),
+            cleared_at: now,
+            now,
+            valid_for: Duration::from_secs(2),
+        };
         carry_out(cleared, &conditions, self.car.as_ref(), &mut self.history).await
     }
 

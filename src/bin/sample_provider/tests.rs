@@ -70,6 +70,7 @@ async fn simulated(sim: &Sim, tool: &str, arguments: &Json) -> Result<Json, Stri
         Answer::Done(payload) => Ok(payload.as_ref().clone()),
         Answer::Failed(why) => Err(why),
         Answer::Unknown(why) => panic!("{why}"),
+        Answer::Trouble(trouble) => panic!("{trouble:?}"),
     }
 }
 

@@ -130,7 +130,9 @@ impl Kuksa {
         if arrived(due, &mut changes).await {
             return false;
         }
-        arrived(due + grace(deadline), &mut changes).await
+        // Whatever arrives from here on is late.
+        arrived(due + grace(deadline), &mut changes).await;
+        true
     }
 
     async fn send(&self, targets: &mut [Target], orders: Vec<Option<Order>>, due: Instant) {
@@ -222,7 +224,8 @@ impl Kuksa {
         }
         let wanted = self.shown(target, &target.wanted);
         if sample.news == target.news || sample.raw == target.was {
-            return Some(Trouble::untouched(Cause::Ignored, format!("{name} did not change to {wanted}")));
+            // The order may still be in a queue: what has not moved yet may move later.
+            return Some(Trouble::open(Cause::Ignored, format!("{name} did not change to {wanted}")));
         }
         let found = sample.raw.map_or_else(|| "unknown".to_owned(), |raw| raw.to_string());
         Some(Trouble::open(Cause::OtherValue, format!("{name} was set to {wanted} and is {found}")))

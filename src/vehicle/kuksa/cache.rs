@@ -105,6 +105,8 @@ impl Cache {
     pub(super) fn connected(&self, plan: Arc<Plan>, side: Option<Side>) {
         let mut state = self.state();
         state.samples = vec![Sample::default(); plan.watched.len()];
+        // Which tools are served and which side is the driver's may be other than before.
+        state.epoch += 1;
         state.plan = Some(plan);
         state.side = side;
         state.ours.clear();

@@ -37,6 +37,11 @@ impl Kuksa {
             }
         }
         let state = self.cache.state();
+        // Positions are those of the plan: under another one they are other signals.
+        if !state.plan.as_ref().is_some_and(|current| Arc::ptr_eq(current, &plan)) {
+            let why = "the broker was lost while it was asked";
+            return Answer::Trouble(Trouble::untouched(Cause::Unreachable, why));
+        }
         let mut payload = Map::new();
         for field in fields {
             let value = value(&self.policy, &plan, field, |at| state.samples.get(at)?.raw.clone());

@@ -114,18 +114,13 @@ fn unusable(tool: &Tool, why: String) -> Answer {
     if tool.is_write() { Answer::Unknown(why) } else { Answer::Failed(why) }
 }
 
-/// What an error of the bus means: some say that the call did not get there.
+/// What an error means. That nobody is there only the bus can say; every other one may come from a provider
+/// that acted before it failed.
 fn refused(tool: &Tool, error: &fdo::Error) -> Answer {
     use fdo::Error as E;
     let why = format!("its provider cannot be asked: {}", short(&error.to_string()));
     match error {
-        E::ServiceUnknown(_)
-        | E::NameHasNoOwner(_)
-        | E::AccessDenied(_)
-        | E::LimitsExceeded(_)
-        | E::UnknownMethod(_)
-        | E::UnknownObject(_)
-        | E::UnknownInterface(_) => Answer::Failed(why),
+        E::ServiceUnknown(_) | E::NameHasNoOwner(_) => Answer::Failed(why),
         _ => unusable(tool, format!("its provider gave no answer: {}", short(&error.to_string()))),
     }
 }
