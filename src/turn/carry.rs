@@ -105,9 +105,11 @@ impl Run<'_> {
         let cleared_at = session.history.clock().unwrap_or(now);
         let conditions =
             Conditions { session: &session.id, policy: &session.policy, cleared_at, now, valid_for: VALID_FOR };
+        let before = session.history.world().clone();
         let executed =
             self.runtime.block_on(carry_out(cleared, &conditions, session.vehicle.as_ref(), &mut session.history))?;
         session.history.end_step();
+        session.note_executed(&executed, &before);
         session.ledger.done(&session.policy, &executed);
         let (outcome, detail) = words(&executed);
         record(&mut session.conversation, &session.policy.model.result, &executed);

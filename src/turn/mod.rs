@@ -22,6 +22,7 @@ mod sanitise;
 mod session;
 mod speak;
 mod vote;
+mod witness;
 
 pub use budget::Exhausted;
 pub use config::{Budget, Config, Replies};
