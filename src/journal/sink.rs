@@ -45,7 +45,14 @@ pub enum Note {
     /// A record as it will stand.
     Entry(Entry),
     /// A verdict.
-    Judged(Place, Box<Judgement>),
+    Judged {
+        /// Session and turn.
+        place: Place,
+        /// The policy that judged.
+        policy: Arc<Policy>,
+        /// The verdict.
+        judgement: Box<Judgement>,
+    },
     /// A call of ours changed the car: nothing is written of it, but what becomes of it is watched.
     Acted(Box<Action>),
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Bus, ServiceError};
+use super::{Bus, JournalConfig, ServiceError, ShadowConfig};
 use crate::turn;
 
 /// Everything `obligatod` is told.
@@ -24,6 +24,10 @@ pub struct Config {
     pub vehicle: VehicleConfig,
     /// What becomes of policy text that a session brings along.
     pub offer: OfferConfig,
+    /// What is recorded.
+    pub journal: JournalConfig,
+    /// What judges without acting.
+    pub shadow: ShadowConfig,
     /// The service itself.
     pub service: ServiceConfig,
 }
@@ -190,7 +194,7 @@ impl Config {
         let mut config: Self = toml::from_str(&text)
             .map_err(|source| ServiceError::Config { path: path.to_owned(), source: Box::new(source) })?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let Self { policy, limits, student, vehicle, offer, .. } = &mut config;
+        let Self { policy, limits, student, vehicle, offer, journal, shadow, .. } = &mut config;
         let paths = [
             policy,
             limits,
@@ -200,6 +204,8 @@ impl Config {
             &mut vehicle.state,
             &mut offer.cache,
             &mut offer.answers,
+            &mut journal.folder,
+            &mut shadow.policy,
         ];
         #[cfg(feature = "kuksa")]
         let paths = paths.into_iter().chain([&mut vehicle.kuksa.ca, &mut vehicle.kuksa.token]);

@@ -4,6 +4,7 @@
 //! /org/obligato/Harness1             Manager   opens sessions, says how the service is
 //!                                    Policy    says what the policy says
 //!                                    Providers takes tools that others on the bus carry out
+//!                                    Journal   how the journal is, what was counted
 //! /org/obligato/Harness1/session/N   Session   one conversation
 //!
 //! Session ─ claim ─▶ Worker (one thread, owns the models) ─ told ─▶ relay ─ signals ─▶ the client
@@ -29,6 +30,7 @@ mod parts;
 mod policy;
 mod providers;
 mod readiness;
+mod record;
 mod relay;
 mod run;
 mod session;
@@ -48,6 +50,7 @@ pub use error::{Refusal, ServiceError};
 pub use manager::ManagerProxy;
 pub use policy::PolicyProxy;
 pub use providers::ProvidersProxy;
+pub use record::{JournalConfig, JournalProxy, ShadowConfig, Sync};
 pub use run::run;
 pub use session::SessionProxy;
 

@@ -11,6 +11,7 @@ use super::car::Car;
 use super::compiler::compiler;
 use super::config::{Config, ProviderConfig, VehicleConfig, VehicleKind};
 use super::offers::Offers;
+use super::record::Recorder;
 use super::run::Parts;
 use super::students;
 use crate::policy::{HardLimits, Policy};
@@ -27,18 +28,21 @@ pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceEr
     let (vehicle, situation) = vehicle(&config.vehicle, &policy, runtime)?;
     let providers = providers(&config.vehicle, &policy)?;
     let rest = Others::new(vehicle, providers.clone());
-    let car = Car::new(Arc::new(Routes::new(vec![providers.clone(), Arc::new(rest)])));
+    let whole: Arc<dyn Vehicle> = Arc::new(Routes::new(vec![providers.clone(), Arc::new(rest)]));
+    let recorder = Recorder::start(&config.journal, &config.shadow, &policy, &limits, whole.clone(), runtime)?;
+    let car = Car::new(whole);
     let removed = removed(&config.vehicle, &policy)?;
-    let (turn, under) = (config.turn.clone(), policy.clone());
+    let (turn, under, sink) = (config.turn.clone(), policy.clone(), recorder.clone());
     let make_session = Box::new(move |path: &str| {
         let id = SessionId::from(path);
         let mut session = Session::new(id, under.clone(), limits.clone(), turn.clone(), car.seat(under.clone()));
+        session.set_sink(sink.clone());
         session.set_system(&situation);
         session.set_removed(removed.clone());
         session
     });
     let offers = Arc::new(Offers::new(&config.offer, compiler(&config.offer)?));
-    Ok(Parts { policy, make_session, offers, providers, load: students::loader(&config.student)? })
+    Ok(Parts { policy, make_session, offers, providers, recorder, load: students::loader(&config.student)? })
 }
 
 fn policy(config: &Config) -> Result<Policy, ServiceError> {

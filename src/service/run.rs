@@ -17,6 +17,7 @@ use super::offers::Offers;
 use super::policy::PolicyObject;
 use super::providers::{self, ProvidersObject};
 use super::readiness::Readiness;
+use super::record::{self, JournalObject, Recorder};
 use super::sessions::Sessions;
 use super::supervise::{Signals, feed_watchdog, notify};
 use super::tidy::{expire, follow_clients, names};
@@ -58,6 +59,8 @@ pub(super) struct Parts {
     pub(super) offers: Arc<Offers>,
     /// Who carries out tools on the bus.
     pub(super) providers: Arc<Providers>,
+    /// Records what happens.
+    pub(super) recorder: Arc<Recorder>,
     /// Loads the models; none: there will be no model.
     pub(super) load: Option<Load>,
 }
@@ -75,6 +78,7 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
         policy: parts.policy,
         offers: parts.offers,
         providers: parts.providers,
+        recorder: parts.recorder,
         worker,
         readiness,
         count: watch::Sender::new(0),
@@ -85,6 +89,7 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
     let (connection, names, owners) = connect(&harness).await?;
     let longest = harness.config.turn.budget.wall() * 2 + Duration::from_secs(30);
     watched("announcements", announce(harness.clone(), connection.clone()));
+    watched("the journal", record::announce(harness.recorder.clone(), connection.clone()));
     watched("the list of providers", providers::announce(harness.clone(), connection.clone()));
     watched("the life of providers", providers::follow(harness.clone(), owners));
     watched("the list of clients", follow_clients(harness.clone(), connection.clone(), names));
@@ -112,6 +117,7 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
     if harness.worker.running_for().is_none() && thread.join().is_err() {
         tracing::error!("the worker broke down");
     }
+    harness.recorder.stop();
     Ok(())
 }
 
@@ -136,6 +142,7 @@ async fn connect(
         .serve_at(ROOT_PATH, Manager::new(harness.clone()))
         .serve_at(ROOT_PATH, PolicyObject::new(harness.clone()))
         .serve_at(ROOT_PATH, ProvidersObject::new(harness.clone()))
+        .serve_at(ROOT_PATH, JournalObject::new(harness.recorder.clone()))
         .build()
         .await
         .map_err(error)?;

@@ -59,7 +59,8 @@ impl Session {
             report: report(checked),
             faults: checked.health.faults.iter().map(ToString::to_string).collect(),
         };
-        sink.note(Note::Judged(self.place(), Box::new(judgement)));
+        let (place, policy) = (self.place(), self.policy.clone());
+        sink.note(Note::Judged { place, policy, judgement: Box::new(judgement) });
     }
 
     /// Notes a call that was carried out, and what it changed.
