@@ -13,6 +13,7 @@ mod compile;
 mod coverage;
 #[cfg(feature = "compile")]
 mod critic;
+mod daemon;
 mod diff;
 mod explain;
 #[cfg(feature = "compile")]
@@ -20,6 +21,9 @@ mod fmt;
 #[cfg(feature = "compile")]
 mod formalize;
 mod load;
+mod log;
+#[cfg(feature = "man")]
+mod man;
 mod output;
 mod page;
 mod replay;
@@ -30,6 +34,8 @@ mod test;
 #[cfg(feature = "kuksa")]
 mod vehicle;
 mod verify;
+
+pub use daemon::main as daemon_main;
 
 use std::process::ExitCode;
 
@@ -63,6 +69,9 @@ enum Command {
     #[cfg(feature = "compile")]
     Bench(bench::Args),
     Explain(explain::Args),
+    Log(log::Args),
+    #[cfg(feature = "man")]
+    Man(man::Args),
     Say(say::Args),
     Chat(chat::Args),
     #[cfg(feature = "kuksa")]
@@ -110,6 +119,9 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "compile")]
         Command::Bench(args) => bench::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Log(args) => log::run(&args),
+        #[cfg(feature = "man")]
+        Command::Man(args) => man::run(&args),
         Command::Say(args) => say::run(&args),
         Command::Chat(args) => chat::run(&args),
         #[cfg(feature = "kuksa")]
@@ -199,6 +211,9 @@ pub enum CliError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// A journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] crate::journal::JournalError),
     /// The service, or the way to it, does not answer or says no.
     #[error("{0}")]
     Peer(String),

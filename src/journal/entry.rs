@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Action, Judgement};
-use crate::model::{Decision, Draft, PolicyHash, ReadBack, ReportedCall, RuleId, ToolCall, VerdictReport};
+use crate::model::{Draft, PolicyHash, ReadBack, ReportedCall, RuleId, ToolCall, VerdictReport};
 use crate::policy::{HardLimits, Policy};
 use crate::state::Outcome;
 
@@ -149,11 +149,12 @@ impl Entry {
         place: Place,
         of: &str,
         policy: PolicyHash,
-        was: Decision,
+        judged: &Judgement,
         report: &VerdictReport,
     ) -> Result<Self, serde_json::Error> {
         let body = json!({
-            "of": of, "policy": policy.to_string(), "was": was.as_str(), "report": serde_json::to_value(report)?,
+            "of": of, "policy": policy.to_string(), "number": judged.number,
+            "was": judged.report.verdict.as_str(), "report": serde_json::to_value(report)?,
         });
         Ok(Self::of(Kind::Shadow, Some(place), body))
     }
@@ -269,7 +270,7 @@ fn calls(calls: &[ToolCall]) -> Vec<Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Arguments;
+    use crate::model::{Arguments, Decision};
     use std::sync::Arc;
 
     #[test]
@@ -301,6 +302,7 @@ mod tests {
             speak: None,
         };
         let judgement = Judgement {
+            number: 1,
             policy: PolicyHash([7; 32]),
             apply: crate::policy::Advice::Remedies,
             in_turn: true,

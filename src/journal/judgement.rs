@@ -71,8 +71,7 @@ impl From<&Drafted> for Draft {
             arguments: c.arguments.clone(),
             by: c.by.as_deref().map(Into::into),
         };
-        let fault =
-            |m: &DraftedFault| Malformed { id: m.id.as_str().into(), tool: m.tool.clone(), why: m.why.clone() };
+        let fault = |m: &DraftedFault| Malformed { id: m.id.as_str().into(), tool: m.tool.clone(), why: m.why.clone() };
         Self {
             reply: drafted.reply.clone(),
             calls: drafted.calls.iter().map(call).collect(),
@@ -84,6 +83,8 @@ impl From<&Drafted> for Draft {
 /// A verdict with everything that it was reached from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
+    /// Which judgement of its session it is, counted from 1.
+    pub number: u32,
     /// The policy that judged.
     #[serde(with = "digits")]
     pub policy: PolicyHash,

@@ -16,6 +16,7 @@ pub(super) struct Witness {
     mark: Mark,
     losses: u64,
     turn: u32,
+    judged: u32,
     policy: Option<crate::model::PolicyHash>,
 }
 
@@ -49,7 +50,9 @@ impl Session {
             (self.witness.losses, self.witness.policy) = (losses, Some(self.policy.hash));
             self.witness.mark = Mark::default();
         }
+        self.witness.judged = self.witness.judged.saturating_add(1);
         let judgement = Judgement {
+            number: self.witness.judged,
             policy: self.policy.hash,
             apply: self.config.apply,
             in_turn,

@@ -50,7 +50,10 @@ const PARTING: Duration = Duration::from_secs(2);
 
 /// What the scribe is handed.
 enum Work {
-    Note { note: Note, bytes: usize },
+    Note {
+        note: Note,
+        bytes: usize,
+    },
     /// Write what is there, sync, say so and end.
     Stop(SyncSender<()>),
 }
@@ -92,8 +95,7 @@ impl Recorder {
         let shadow = Shadow::start(shadow, limits.clone(), back.clone())?;
         let watching = undone::start(vehicle, back, runtime);
         let scribe = Scribe::new(settings, counting, stands, lost, shadow, watching);
-        let spawned =
-            thread::Builder::new().name("journal".to_owned()).spawn(move || scribe.run(&work, &waiting));
+        let spawned = thread::Builder::new().name("journal".to_owned()).spawn(move || scribe.run(&work, &waiting));
         spawned.map_err(ServiceError::Threads)?;
         recorder.note(Note::Entry(Entry::started(env!("CARGO_PKG_VERSION"), policy, limits)));
         Ok(recorder)

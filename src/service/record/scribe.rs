@@ -1,8 +1,8 @@
 //! The thread that writes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
@@ -152,7 +152,9 @@ impl Scribe {
             return;
         }
         self.counts.send_modify(|counts| counts.dropped = lost);
-        if self.settings.is_none() || self.write(Entry::dropped(missing, "the queue was full, or they could not be written")) {
+        if self.settings.is_none()
+            || self.write(Entry::dropped(missing, "the queue was full, or they could not be written"))
+        {
             self.told = lost;
         }
     }
@@ -174,7 +176,8 @@ impl Scribe {
                     counts.records = counts.records.saturating_add(1);
                     counts.head = head;
                 });
-                self.standing.send_if_modified(|now| std::mem::replace(now, Standing::Recording) != Standing::Recording);
+                self.standing
+                    .send_if_modified(|now| std::mem::replace(now, Standing::Recording) != Standing::Recording);
                 true
             }
             Err(error) => {

@@ -11,7 +11,7 @@ use std::thread;
 
 use super::ShadowConfig;
 use crate::journal::{Entry, Judgement, Note, Place, Sink};
-use crate::model::{Decision, PolicyHash, VerdictReport};
+use crate::model::{PolicyHash, VerdictReport};
 use crate::policy::{HardLimits, Policy};
 use crate::service::ServiceError;
 use crate::verify::Again;
@@ -86,8 +86,7 @@ impl Shadow {
 
 fn load(path: &std::path::Path) -> Result<Arc<Policy>, ServiceError> {
     let bytes = std::fs::read(path).map_err(|source| ServiceError::File { path: path.to_owned(), source })?;
-    let policy =
-        Policy::from_blob(&bytes).map_err(|source| ServiceError::Policy { path: path.to_owned(), source })?;
+    let policy = Policy::from_blob(&bytes).map_err(|source| ServiceError::Policy { path: path.to_owned(), source })?;
     Ok(Arc::new(policy))
 }
 
@@ -135,7 +134,7 @@ impl Bench {
                 if report.verdict == was && report.amended == judgement.report.amended {
                     report.findings.clear(); // what both say stands in the record of the verdict
                 }
-                note(self.sink.as_ref(), &place, "candidate", candidate.hash, was, &report);
+                note(self.sink.as_ref(), &place, "candidate", candidate.hash, judgement, &report);
             }
         }
         let Some(awake) = awake else { return };
@@ -146,7 +145,7 @@ impl Bench {
             let dormant = |id: &str| policy.rules().iter().any(|r| r.shadow && r.id.as_str() == id);
             report.findings.retain(|f| f.rule.as_deref().is_some_and(dormant));
             if !report.findings.is_empty() {
-                note(self.sink.as_ref(), &place, "rules", policy.hash, was, &report);
+                note(self.sink.as_ref(), &place, "rules", policy.hash, judgement, &report);
             }
         }
         lane.awake = Some((policy.hash, again));
@@ -164,8 +163,8 @@ impl Bench {
     }
 }
 
-fn note(sink: &dyn Sink, place: &Place, of: &str, policy: PolicyHash, was: Decision, report: &VerdictReport) {
-    match Entry::shadow(place.clone(), of, policy, was, report) {
+fn note(sink: &dyn Sink, place: &Place, of: &str, policy: PolicyHash, judged: &Judgement, report: &VerdictReport) {
+    match Entry::shadow(place.clone(), of, policy, judged, report) {
         Ok(entry) => sink.note(Note::Entry(entry)),
         Err(error) => tracing::warn!(%error, "a verdict in shadow cannot be written"),
     }

@@ -31,7 +31,15 @@ impl Kept {
         let entries = self.0.lock().unwrap();
         let told = entries.iter().filter(|e| e.kind == Kind::Undone).map(|e| {
             let text = |name: &str| e.body[name].as_str().unwrap_or("-").to_owned();
-            format!("{} {} -> {} -> {} by {} for {}", text("field"), text("before"), text("ours"), text("now"), text("how"), text("rule"))
+            format!(
+                "{} {} -> {} -> {} by {} for {}",
+                text("field"),
+                text("before"),
+                text("ours"),
+                text("now"),
+                text("how"),
+                text("rule")
+            )
         });
         told.collect()
     }
