@@ -62,7 +62,7 @@ impl Client {
             waiting();
             let settled = async {
                 while state == "starting" {
-                    let Some(change) = changes.next().await else { return Ok(()) };
+                    let Some(change) = changes.next().await else { return Ok::<(), CliError>(()) };
                     state = change.get().await.map_err(absent)?;
                 }
                 Ok(())
