@@ -62,10 +62,10 @@ impl Client {
             waiting();
             let settled = async {
                 while state == "starting" {
-                    let Some(change) = changes.next().await else { return Ok::<(), CliError>(()) };
+                    let Some(change) = changes.next().await else { return Ok(()) };
                     state = change.get().await.map_err(absent)?;
                 }
-                Ok(())
+                Ok::<(), CliError>(())
             };
             let late = || CliError::Peer(format!("the model is not loaded after {} s", limit.as_secs()));
             timeout(limit, settled).await.map_err(|_| late())??;
