@@ -23,6 +23,7 @@
 //! | [`gates`] | one file a check |
 //! | [`critic`] | who rules on advisory findings, by index |
 //! | [`verify`] | obligations, gates, critic and valve; the only maker of [`verify::Cleared`] |
+//! | [`trials`] | a policy's own tests, run without a compiler |
 //! | [`vehicle`] | the car: simulated, or real |
 //! | [`execute`] | carries out one cleared call and reads it back |
 //! | [`student`] | who drafts: a local model, a remote one, a script |
@@ -45,6 +46,7 @@ pub mod service;
 pub mod state;
 pub mod student;
 pub mod tools;
+pub mod trials;
 pub mod turn;
 pub mod vehicle;
 pub mod verify;

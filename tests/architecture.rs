@@ -24,6 +24,7 @@ const LAYERS: &[&str] = &[
     "gates",
     "critic",
     "verify",
+    "trials",
     "vehicle",
     "execute",
     "student",

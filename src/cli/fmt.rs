@@ -66,6 +66,7 @@ fn source(args: &Args, rules: SourceFile) -> Result<SetSource, CompileErrors> {
         tools: SourceFile::read(tools)?,
         vehicle: SourceFile::read(&own("vehicle.toml"))?,
         rules,
+        tests: Vec::new(),
         folder: args.folder.clone(),
     })
 }

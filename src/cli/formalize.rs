@@ -172,6 +172,7 @@ fn sources(args: &Args) -> Result<SetSource, CompileErrors> {
         tools: SourceFile::read(&args.tools)?,
         vehicle: SourceFile::read(&args.vehicle)?,
         rules: SourceFile::new("rules.cedar", ""),
+        tests: Vec::new(),
         folder: PathBuf::new(),
     })
 }

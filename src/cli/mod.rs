@@ -1,7 +1,24 @@
 //! The command line: one file a subcommand, human text by default, `--json` for machines.
 //!
 //! Exit codes: 0 done; 1 the answer is no (a draft that is not cleared, a test that fails);
-//! 2 the input is wrong; 3 a peer (service, model, vehicle) cannot be reached.
+//! 2 the input is wrong; 3 a peer (service, model, vehicle) cannot be reached. Updates of the policy
+//! (`policy`, `sign`, `inspect`) end with codes of their own, which update tools may rely on:
+//!
+//! | code | what |
+//! |---|---|
+//! | 10 | no intact update: truncated, trailing bytes, oversized, a symbolic link or a device |
+//! | 11 | not authentic: bad signature, unknown or revoked key |
+//! | 12 | older than what the car has committed to (rollback attack) |
+//! | 13 | expired (freeze attack) |
+//! | 14 | not valid yet |
+//! | 15 | the clock is not set: try again |
+//! | 16 | not for this car: target, policy set, format, inventory, hard limits |
+//! | 17 | its own tests fail here; the last good policy is in force |
+//! | 18 | nothing staged, nothing on trial |
+//! | 19 | a policy is on trial, or another process works on the slots: try again |
+//! | 20 | storage or set-up |
+//! | 21 | the caller may not update |
+//! | 22 | this image takes no updates |
 
 #[cfg(feature = "compile")]
 mod bench;
@@ -20,15 +37,19 @@ mod explain;
 mod fmt;
 #[cfg(feature = "compile")]
 mod formalize;
+mod inspect;
+mod keygen;
 mod load;
 mod log;
 #[cfg(feature = "man")]
 mod man;
 mod output;
 mod page;
+mod policy;
 mod replay;
 mod say;
 mod show;
+mod sign;
 #[cfg(feature = "compile")]
 mod test;
 #[cfg(feature = "kuksa")]
@@ -40,6 +61,8 @@ pub use daemon::main as daemon_main;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::policy::update::{Class, UpdateError};
 
 /// The guard between an in-car language model and the car.
 #[derive(Debug, Parser)]
@@ -72,6 +95,10 @@ enum Command {
     Log(log::Args),
     #[cfg(feature = "man")]
     Man(man::Args),
+    Keygen(keygen::Args),
+    Sign(sign::Args),
+    Inspect(inspect::Args),
+    Policy(policy::Args),
     Say(say::Args),
     Chat(chat::Args),
     #[cfg(feature = "kuksa")]
@@ -89,6 +116,50 @@ pub enum Exit {
     Input = 2,
     /// A peer cannot be reached.
     Peer = 3,
+    /// No intact update.
+    Malformed = 10,
+    /// No key in use vouches for it.
+    NotAuthentic = 11,
+    /// Older than what was committed to.
+    Rollback = 12,
+    /// Expired.
+    Expired = 13,
+    /// Not valid yet.
+    NotYetValid = 14,
+    /// The clock is not set.
+    ClockUnset = 15,
+    /// Not for this car as it is.
+    DoesNotFit = 16,
+    /// Its own tests fail here.
+    Unhealthy = 17,
+    /// Nothing to do.
+    NothingToDo = 18,
+    /// Something else must end first.
+    Undecided = 19,
+    /// Storage or set-up.
+    Storage = 20,
+    /// The caller may not.
+    NotAllowed = 21,
+    /// This image takes no updates.
+    NoUpdates = 22,
+}
+
+impl From<Class> for Exit {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::Malformed => Self::Malformed,
+            Class::NotAuthentic => Self::NotAuthentic,
+            Class::Rollback => Self::Rollback,
+            Class::Expired => Self::Expired,
+            Class::NotYetValid => Self::NotYetValid,
+            Class::ClockUnset => Self::ClockUnset,
+            Class::DoesNotFit => Self::DoesNotFit,
+            Class::Unhealthy => Self::Unhealthy,
+            Class::NothingToDo => Self::NothingToDo,
+            Class::Busy => Self::Undecided,
+            Class::Storage => Self::Storage,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -122,6 +193,10 @@ pub fn main() -> ExitCode {
         Command::Log(args) => log::run(&args),
         #[cfg(feature = "man")]
         Command::Man(args) => man::run(&args),
+        Command::Keygen(args) => keygen::run(&args),
+        Command::Sign(args) => sign::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Policy(args) => policy::run(&args),
         Command::Say(args) => say::run(&args),
         Command::Chat(args) => chat::run(&args),
         #[cfg(feature = "kuksa")]
@@ -214,6 +289,17 @@ pub enum CliError {
     /// A journal cannot be read.
     #[error(transparent)]
     Journal(#[from] crate::journal::JournalError),
+    /// An update is not taken, or a key cannot be used.
+    #[error(transparent)]
+    Update(#[from] UpdateError),
+    /// The service does not take an update.
+    #[error("{why}")]
+    Refused {
+        /// How the command ends.
+        exit: Exit,
+        /// What the service says.
+        why: String,
+    },
     /// The service, or the way to it, does not answer or says no.
     #[error("{0}")]
     Peer(String),
@@ -223,6 +309,8 @@ impl CliError {
     fn exit(&self) -> Exit {
         match self {
             Self::Peer(_) => Exit::Peer,
+            Self::Update(error) => error.class().into(),
+            Self::Refused { exit, .. } => *exit,
             _ => Exit::Input,
         }
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::{CliError, Exit};
-use crate::compile::trials::{self, Failure, PolicyTest, Trials};
+use crate::compile::trials::{self, Failure, Trials, Written};
 use crate::compile::{CompileErrors, SetSource, SourceFile, compile};
 use crate::policy::{Policy, PolicyParts};
 
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     };
     let policy = load(args, &parts)?;
     let files = files(args)?;
-    let mut tests: Vec<PolicyTest> = Vec::new();
+    let mut tests: Vec<Written> = Vec::new();
     let mut wrong = Vec::new();
     for file in &files {
         match trials::read(file, &policy) {
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         return Ok(refuse(&CompileErrors(wrong)));
     }
     if let Some(part) = &args.filter {
-        tests.retain(|test| test.name.contains(part.as_str()));
+        tests.retain(|written| written.test.name.contains(part.as_str()));
     }
     let mut trials = trials::try_all(&parts, &policy, &tests);
     if args.filter.is_some() {
@@ -97,7 +97,7 @@ fn files(args: &Args) -> Result<Vec<SourceFile>, CliError> {
 
 fn print(out: &mut impl Write, policy: &Policy, trials: &Trials) -> io::Result<()> {
     for Failure { test, mismatches, report } in &trials.failures {
-        writeln!(out, "{}: `{}` fails", test.place, test.name)?;
+        writeln!(out, "{}: `{}` fails", test.place, test.test.name)?;
         mismatches.iter().try_for_each(|mismatch| writeln!(out, "  {mismatch}"))?;
         for finding in &report.findings {
             let rule = finding.rule.as_ref().map(|r| format!(" {r}")).unwrap_or_default();
@@ -119,7 +119,7 @@ fn print_json(out: &mut impl Write, trials: &Trials) -> io::Result<()> {
         .iter()
         .map(|Failure { test, mismatches, report }| {
             let mismatches: Vec<String> = mismatches.iter().map(ToString::to_string).collect();
-            json!({"test": test.name, "at": test.place.to_string(), "mismatches": mismatches, "report": report})
+            json!({"test": test.test.name, "at": test.place.to_string(), "mismatches": mismatches, "report": report})
         })
         .collect();
     let weak: Vec<String> = trials.weak.iter().map(ToString::to_string).collect();

@@ -111,6 +111,14 @@ pub enum CompileError {
         /// What the reader says.
         why: String,
     },
+    /// The tests cannot be carried along.
+    #[error("{place}: the tests cannot be carried along: {why}")]
+    Carried {
+        /// The set.
+        place: Place,
+        /// What is wrong.
+        why: String,
+    },
     /// The result does not fit into a blob.
     #[error("{place}: {source}")]
     Blob {
@@ -137,6 +145,7 @@ impl CompileError {
             | Self::Coverage { place, .. }
             | Self::Answers { place, .. }
             | Self::Import { place, .. }
+            | Self::Carried { place, .. }
             | Self::Blob { place, .. } => Some(place),
         }
     }

@@ -43,7 +43,8 @@ pub use source::{Place, SetSource, SourceFile};
 pub use templates::{SyntaxError, TemplateFault};
 pub use vehicle::VehicleFault;
 
-use crate::policy::PolicyParts;
+use crate::model::PolicyHash;
+use crate::policy::{PackedTests, Policy, PolicyParts};
 use error::Report;
 
 /// A compiled set.
@@ -75,6 +76,26 @@ fn ground(set: &SetSource) -> Result<ground::Ground, CompileErrors> {
     }
 }
 
+/// The tests that a set brings along, as its blob carries them.
+fn tests(set: &SetSource, parts: &PolicyParts) -> Result<PackedTests, CompileErrors> {
+    if set.tests.is_empty() {
+        return Ok(PackedTests::default());
+    }
+    let unusable = |why: String| CompileErrors(vec![CompileError::Carried { place: set.rules.whole(), why }]);
+    let policy = Policy::new(parts.clone(), PolicyHash::default());
+    let policy = policy.map_err(|(rule, error)| unusable(format!("rule `{rule}` cannot be run: {error}")))?;
+    let mut report = Report::default();
+    let mut tests = Vec::new();
+    for file in &set.tests {
+        match trials::read(file, &policy) {
+            Ok(written) => tests.extend(written.into_iter().map(|w| w.test)),
+            Err(errors) => report.errors.extend(errors.0),
+        }
+    }
+    report.failed().map_or(Ok(()), Err)?;
+    crate::trials::pack(&tests).map_err(|e| unusable(e.to_string()))
+}
+
 /// Compiles a set. The same sources give the same parts, byte for byte.
 ///
 /// # Errors
@@ -94,7 +115,7 @@ pub fn compile(set: &SetSource) -> Result<Compiled, CompileErrors> {
     if let Some(errors) = report.failed() {
         return Err(errors);
     }
-    let parts = PolicyParts {
+    let mut parts = PolicyParts {
         id: ground.id,
         inventory: ground.inventory.into(),
         model: ground.model,
@@ -103,6 +124,8 @@ pub fn compile(set: &SetSource) -> Result<Compiled, CompileErrors> {
         tables: rules.tables,
         phrases,
         prose: set.prose.text().lines().map(str::to_owned).collect(),
+        tests: PackedTests::default(),
     };
+    parts.tests = tests(set, &parts)?;
     Ok(Compiled { parts, schema, warnings: report.warnings })
 }

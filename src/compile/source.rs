@@ -94,6 +94,8 @@ pub struct SetSource {
     pub vehicle: SourceFile,
     /// The rules.
     pub rules: SourceFile,
+    /// The policy tests, by name of their files.
+    pub tests: Vec<SourceFile>,
     /// The folder, where the generated schema stands beside the rules.
     pub folder: PathBuf,
 }
@@ -110,13 +112,35 @@ impl SetSource {
         let tools = SourceFile::read(tools.unwrap_or(&own("tools.json")));
         let vehicle = SourceFile::read(&own("vehicle.toml"));
         let rules = SourceFile::read(&own("rules.cedar"));
-        match (prose, tools, vehicle, rules) {
-            (Ok(prose), Ok(tools), Ok(vehicle), Ok(rules)) => {
-                Ok(Self { prose, tools, vehicle, rules, folder: folder.to_owned() })
+        let tests = tests(&own("tests"));
+        match (prose, tools, vehicle, rules, tests) {
+            (Ok(prose), Ok(tools), Ok(vehicle), Ok(rules), Ok(tests)) => {
+                Ok(Self { prose, tools, vehicle, rules, tests, folder: folder.to_owned() })
             }
-            (a, b, c, d) => Err(CompileErrors(vec![a, b, c, d].into_iter().filter_map(Result::err).collect())),
+            (a, b, c, d, e) => {
+                let files = [a, b, c, d].into_iter().filter_map(Result::err);
+                Err(CompileErrors(files.chain(e.err()).collect()))
+            }
         }
     }
+}
+
+/// The test files of a folder, by name; a set without the folder has none.
+fn tests(folder: &Path) -> Result<Vec<SourceFile>, CompileError> {
+    let unreadable = |source| CompileError::Read { file: folder.display().to_string(), source };
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(unreadable)?,
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths.iter().map(|path| SourceFile::read(path)).collect()
 }
 
 #[cfg(test)]

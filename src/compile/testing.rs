@@ -60,6 +60,7 @@ pub(crate) fn set(vehicle: &str, rules: &str) -> SetSource {
         tools: SourceFile::new("greenhouse/tools.json", TOOLS),
         vehicle: SourceFile::new("greenhouse/vehicle.toml", vehicle),
         rules: SourceFile::new("greenhouse/rules.cedar", rules),
+        tests: Vec::new(),
         folder: "greenhouse".into(),
     }
 }

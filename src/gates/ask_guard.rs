@@ -97,7 +97,7 @@ fn offered_words(view: &View<'_>, reply: &Reading<'_>, sentence: u16, tool: Tool
     let says = |member: &&String| {
         member.split('_').all(|part| {
             let part = part.to_lowercase();
-            let listed = view.policy.lexicon.value(&part);
+            let listed = view.policy.lexicon().value(&part);
             let inside = |h: &&Hit<'_>| reply.sentence(h) == sentence;
             reply.hits().iter().filter(inside).any(|h| listed.is_some_and(|l| h.means(l)))
                 || reply.words().iter().any(|(w, text)| w.sentence == sentence && text == part)

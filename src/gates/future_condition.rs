@@ -114,7 +114,7 @@ fn asks_for_later(view: &View<'_>) -> bool {
         (true, false) => true,
         // An answer to a question belongs to the request before it.
         (false, false) if latest.words().len() <= SHORT => {
-            turns.nth(1).is_some_and(|before| later(&view.policy.lexicon.read(before.words.clone())) == (true, false))
+            turns.nth(1).is_some_and(|before| later(&view.policy.lexicon().read(before.words.clone())) == (true, false))
         }
         (false, false) => false,
     }

@@ -36,7 +36,7 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
         let hour = call.arguments.iter().find(|(name, _)| name.split('_').any(|w| w == NowField::Hour.name()));
         let Some((name, _)) = hour.filter(|(_, value)| value.as_i64() == Some(*now)) else { continue };
-        let unit = view.policy.lexicon.value(NowField::Hour.name());
+        let unit = view.policy.lexicon().value(NowField::Hour.name());
         let inside = |at: usize| (later.start..later.end).contains(&at);
         let counts_hours = driver.hits().iter().any(|h| inside(h.start) && unit.is_some_and(|u| h.means(u)));
         let said: Vec<&str> = (later.start..later.end).map(|i| driver.words().text(i)).collect();

@@ -46,10 +46,10 @@ pub(super) fn mistaken(view: &View<'_>, call: &ToolCall) -> Result<Option<Mistak
                 let theirs = names(ids, other.1);
                 // A name that both carry tells them apart no more than none.
                 let mut own = is.iter().filter(|name| !theirs.contains(name)).peekable();
-                if own.peek().is_none() || own.any(|name| says(&spaced, name)) {
+                if own.peek().is_none() || own.any(|name| says(spaced, name)) {
                     continue;
                 }
-                let Some(wanted) = named(view, driver, &spaced, ix, &theirs) else { continue };
+                let Some(wanted) = named(view, driver, spaced, ix, &theirs) else { continue };
                 if !is.contains(&wanted) && !used(view, other) {
                     return Ok(Some(Mistaken { argument: param.name.clone(), value: value.to_owned(), is, wanted }));
                 }

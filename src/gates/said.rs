@@ -199,7 +199,7 @@ pub(super) fn steps(policy: &Policy, reading: &Reading<'_>, tool: ToolIx) -> Vec
 pub(super) fn says_word(policy: &Policy, reading: &Reading<'_>, member: &str) -> bool {
     let member = member.to_lowercase();
     member.split('_').any(|part| {
-        let listed = policy.lexicon.value(part);
+        let listed = policy.lexicon().value(part);
         reading.words().iter().any(|(_, word)| word == part)
             || reading.hits().iter().any(|h| listed.is_some_and(|l| h.means(l)))
     })

@@ -211,5 +211,5 @@ fn holds(json: &Json, value: f64) -> bool {
 
 fn read<'a>(view: &View<'a>, words: &Arc<Words>) -> Result<Reading<'a>, Exhausted> {
     view.spend(words.len())?;
-    Ok(view.policy.lexicon.read(Arc::clone(words)))
+    Ok(view.policy.lexicon().read(Arc::clone(words)))
 }

@@ -59,7 +59,7 @@ pub(super) fn names(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
     for sentence in sentences(view)? {
         let words = Arc::new(Words::new(sentence));
         view.spend(words.len())?;
-        if said::names(view.policy, &view.policy.lexicon.read(words), tool) {
+        if said::names(view.policy, &view.policy.lexicon().read(words), tool) {
             return Ok(true);
         }
     }

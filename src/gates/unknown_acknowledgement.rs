@@ -135,7 +135,7 @@ fn was_admitted(view: &View<'_>, cell: CellIx) -> bool {
         .iter()
         .rev()
         .take_while(|u| u.step > since)
-        .any(|u| admits(&view.policy.lexicon.read(u.words.clone())))
+        .any(|u| admits(&view.policy.lexicon().read(u.words.clone())))
 }
 
 #[cfg(test)]

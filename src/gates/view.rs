@@ -96,7 +96,7 @@ impl<'a> View<'a> {
             .get_or_init(|| {
                 let text = self.draft.reply.as_ref().filter(|_| self.draft.calls.is_empty())?;
                 let split = || Arc::new(Words::new(text));
-                Some(self.policy.lexicon.read(self.owed.reply.clone().unwrap_or_else(split)))
+                Some(self.policy.lexicon().read(self.owed.reply.clone().unwrap_or_else(split)))
             })
             .as_ref()
     }
@@ -104,7 +104,7 @@ impl<'a> View<'a> {
     /// The driver's latest words, read once for all gates.
     pub fn driver(&self) -> Option<&Reading<'a>> {
         self.driver
-            .get_or_init(|| self.history.driver().last().map(|u| self.policy.lexicon.read(Arc::clone(&u.words))))
+            .get_or_init(|| self.history.driver().last().map(|u| self.policy.lexicon().read(Arc::clone(&u.words))))
             .as_ref()
     }
 
@@ -135,7 +135,7 @@ impl<'a> View<'a> {
         let mut readings = Vec::new();
         for said in side.iter().rev().take(MESSAGES) {
             self.spend(said.words.len())?;
-            readings.push(self.policy.lexicon.read(Arc::clone(&said.words)));
+            readings.push(self.policy.lexicon().read(Arc::clone(&said.words)));
         }
         Ok(cell.get_or_init(|| readings))
     }
@@ -176,7 +176,7 @@ impl<'a> View<'a> {
     /// The same with holes of other names, for questions that only the driver can answer.
     pub fn ask(&self, occasion: &str, holes: &[(&str, String)]) -> String {
         let language = self.driver().or_else(|| self.reply()).and_then(Reading::language);
-        let code = language.and_then(|l| self.policy.lexicon.language(l)).unwrap_or_default();
+        let code = language.and_then(|l| self.policy.lexicon().language(l)).unwrap_or_default();
         let holes: Vec<(&str, &str)> = holes.iter().map(|(name, text)| (*name, text.as_str())).collect();
         self.policy.say(code, occasion, &holes)
     }
@@ -184,14 +184,14 @@ impl<'a> View<'a> {
     /// The question for leave to make a call, in the driver's language.
     pub fn shall_i(&self, call: &ToolCall) -> String {
         let language = self.driver().and_then(Reading::language);
-        let code = language.and_then(|l| self.policy.lexicon.language(l)).unwrap_or_default();
-        let what = self.policy.call_words(code, call);
+        let code = language.and_then(|l| self.policy.lexicon().language(l)).unwrap_or_default();
+        let what = self.policy.call_words(code, call, self.history);
         self.policy.say(code, "shall-i", &[("what", what.as_str())])
     }
 
     /// How the driver calls what a tool acts on; its own name where nobody said.
     pub fn called(&self, tool: &Tool) -> String {
-        let language = self.driver().and_then(Reading::language).and_then(|l| self.policy.lexicon.language(l));
+        let language = self.driver().and_then(Reading::language).and_then(|l| self.policy.lexicon().language(l));
         let effect = self.policy.inventory.position(tool.name.as_str()).and_then(|ix| self.policy.model.tool(ix));
         let nouns = effect.and_then(|e| language.and_then(|l| e.nouns.get(l)).or_else(|| e.nouns.values().next()));
         nouns.and_then(|n| n.first()).cloned().unwrap_or_else(|| tool.name.as_str().replace('_', " "))

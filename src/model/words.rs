@@ -357,8 +357,8 @@ mod tests {
     #[test]
     fn markup_and_line_breaks_do_not_hide_a_text_in_another() {
         let shown = Words::new("**Message:**\n\"Hi Grace,\n\nI am late.\" Shall I send it?");
-        assert!(shown.spaced().contains(&Words::new("Hi Grace, I am late.").spaced()));
-        assert!(!shown.spaced().contains(&Words::new("Hi Grace, I am very late.").spaced()));
+        assert!(shown.spaced().contains(Words::new("Hi Grace, I am late.").spaced()));
+        assert!(!shown.spaced().contains(Words::new("Hi Grace, I am very late.").spaced()));
     }
 
     #[test]

@@ -202,7 +202,7 @@ impl<'a, 'p> Proposal<'a, 'p> {
                 value || (text(self.question, h.start) == first && (verb || h.is(PhraseRole::Change)))
             })
             || self.calls.iter().flat_map(|(_, c)| c.arguments.values()).filter_map(|v| v.as_str()).any(|v| {
-                v.to_lowercase().split('_').any(|part| self.policy.lexicon.value(part).is_some_and(|m| hit.means(m)))
+                v.to_lowercase().split('_').any(|part| self.policy.lexicon().value(part).is_some_and(|m| hit.means(m)))
             })
     }
 

@@ -51,11 +51,11 @@ pub fn consent(policy: &Policy, history: &History, call: &ToolCall, since: Optio
     }
     let Some(tool) = policy.inventory.position(call.tool.as_str()) else { return Consent::Unasked };
     let Some(exchange) = Exchange::last(history) else { return Consent::Unasked };
-    let question = policy.lexicon.read(Arc::clone(&exchange.question.words));
+    let question = policy.lexicon().read(Arc::clone(&exchange.question.words));
     let Some(description) = policy.inventory.at(tool) else { return Consent::Unasked };
     let Some(proposal) = proposal(policy, &question, tool, call) else { return Consent::Unasked };
-    let answer = policy.lexicon.read(Arc::clone(&exchange.answer.words));
-    let request = exchange.request.map(|u| policy.lexicon.read(Arc::clone(&u.words)));
+    let answer = policy.lexicon().read(Arc::clone(&exchange.answer.words));
+    let request = exchange.request.map(|u| policy.lexicon().read(Arc::clone(&u.words)));
     let asked: &str = &exchange.question.text;
     let sources = Sources {
         answer: Said::about(&answer, tool).written(&exchange.answer.text),

@@ -51,7 +51,7 @@ pub(super) fn judge(policy: &Policy, history: &History, s: &Settlement, owed: &m
             }
         });
     }
-    marked(policy, s, &mut asking);
+    marked(policy, history, s, &mut asking);
     for (ask, question) in asking {
         let answer = answer(policy, history, s, ask.call, ask.since);
         if answer == Consent::Given {
@@ -200,12 +200,12 @@ fn answer(policy: &Policy, history: &History, s: &Settlement, at: usize, since: 
 }
 
 /// Tools that are marked as needing consent and of which no rule has asked yet.
-fn marked<'a>(policy: &Policy, s: &Settlement, asking: &mut Vec<(Asking<'a>, String)>) {
+fn marked<'a>(policy: &Policy, history: &History, s: &Settlement, asking: &mut Vec<(Asking<'a>, String)>) {
     for (at, planned) in s.plan.calls.iter().enumerate() {
         let marked = planned.tool.and_then(|t| policy.inventory.at(t)).is_some_and(|t| t.needs_consent);
         if marked && !asking.iter().any(|(a, _)| a.call == at) {
             let because = format!("{} needs the driver's explicit yes", planned.call.tool);
-            let words = policy.call_words("en", &planned.call);
+            let words = policy.call_words("en", &planned.call, history);
             let question = policy.say("en", "shall-i", &[("what", &words)]);
             let ask = Asking {
                 rule: RuleIx(u16::MAX),

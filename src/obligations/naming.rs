@@ -248,7 +248,7 @@ impl<'a, 'p> Said<'a, 'p> {
     /// The stretches of words in which every part of a schema's word is said.
     fn places(&self, policy: &Policy, member: &str) -> Vec<(usize, usize)> {
         let at = |part: &String| -> Vec<usize> {
-            let meaning = policy.lexicon.value(part);
+            let meaning = policy.lexicon().value(part);
             let spelled =
                 self.reading.words().iter().enumerate().filter(|(_, (w, t))| self.counts(w.sentence) && t == part);
             let meant = self.hits().filter(|h| meaning.is_some_and(|m| h.means(m)));

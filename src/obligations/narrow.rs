@@ -22,7 +22,7 @@ pub fn narrowed(policy: &Policy, history: &History, call: &ToolCall) -> Option<V
     if item.resolve(word)? != ItemRef::All {
         return None;
     }
-    let latest = history.driver().iter().rev().take(TURNS).map(|said| policy.lexicon.read(said.words.clone()));
+    let latest = history.driver().iter().rev().take(TURNS).map(|said| policy.lexicon().read(said.words.clone()));
     let reading = latest.into_iter().find(|reading| reading.names(tool) || is_plain_yes(reading))?;
     // After a yes the question says what was meant, not the request before it.
     if is_plain_yes(&reading) {
@@ -105,7 +105,7 @@ fn says(policy: &Policy, reading: &Reading<'_>, clause: u16, word: &str) -> bool
     parts(word).all(|part| {
         let part = part.to_lowercase();
         let literal = reading.words().iter().any(|(w, text)| w.clause == clause && text == part);
-        let meaning = policy.lexicon.value(&part);
+        let meaning = policy.lexicon().value(&part);
         literal || meaning.is_some_and(|m| reading.hits().iter().any(|h| h.means(m) && reading.clause(h) == clause))
     })
 }

@@ -87,7 +87,7 @@ fn all(reading: &Reading<'_>) -> Vec<Number> {
 fn unit(policy: &Policy, tool: ToolIx, argument: &str) -> Option<Meaning> {
     let reads = |from: &SetFrom| matches!(from, SetFrom::Argument { name, .. } if name == argument);
     let set = policy.model.tool(tool)?.sets.iter().find(|s| reads(&s.from))?;
-    policy.lexicon.value(&policy.model.attribute(set.attribute)?.unit)
+    policy.lexicon().value(&policy.model.attribute(set.attribute)?.unit)
 }
 
 /// Every unit that the phrase tables know: those that attributes have.
@@ -95,7 +95,7 @@ fn units(policy: &Policy) -> Vec<Meaning> {
     const OTHERS: [&str; 1] = ["minute"];
     let declared = policy.model.attributes().map(|(_, a)| a.unit.as_str());
     let mut units: Vec<Meaning> = Vec::new();
-    for meaning in declared.chain(OTHERS).filter_map(|u| policy.lexicon.value(u)) {
+    for meaning in declared.chain(OTHERS).filter_map(|u| policy.lexicon().value(u)) {
         if !units.contains(&meaning) {
             units.push(meaning);
         }

@@ -92,7 +92,7 @@ impl<'a, 'p> Asked<'a, 'p> {
         let params = policy.inventory.at(tool).into_iter().flat_map(|t| &t.params);
         let members = params.filter(|p| call.arguments.contains_key(&p.name)).flat_map(|p| p.members());
         let members: Vec<String> = members.flat_map(|m| m.split('_')).map(str::to_lowercase).collect();
-        let meanings = |words: &[String]| words.iter().filter_map(|w| policy.lexicon.value(w)).collect();
+        let meanings = |words: &[String]| words.iter().filter_map(|w| policy.lexicon().value(w)).collect();
         Self {
             own: meanings(&parts),
             others: meanings(&members),

@@ -69,7 +69,7 @@ pub(super) fn text(frame: &RuleFrame<'_>, template: &TextTemplate, resource: &st
             Piece::Text(words) => out.push_str(words),
             Piece::Resource => out.push_str(resource),
             Piece::Call => {
-                let words = frame.call.map(|call| frame.policy.call_words(LANGUAGE, call));
+                let words = frame.call.map(|call| frame.policy.call_words(LANGUAGE, call, frame.history));
                 out.push_str(&words.unwrap_or_default());
             }
             Piece::Slot(slot) => out.push_str(&spoken(frame, *slot)),

@@ -319,7 +319,7 @@ mod tests {
     use crate::policy::testing::kitchen;
 
     fn read<'p>(policy: &'p crate::policy::Policy, text: &str) -> Reading<'p> {
-        policy.lexicon.read(Arc::new(Words::new(text)))
+        policy.lexicon().read(Arc::new(Words::new(text)))
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
         let english = read(&policy, "Shall I make an exception for you and the oven?");
         assert!(!english.has(PhraseRole::On));
         assert!(read(&policy, "Soll ich den Ofen an machen?").has(PhraseRole::On));
-        assert_eq!(english.language().and_then(|l| policy.lexicon.language(l)), Some("en"));
+        assert_eq!(english.language().and_then(|l| policy.lexicon().language(l)), Some("en"));
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod foreign;
 mod lexicon;
 mod limits;
 mod offer;
+mod packed;
 mod phrases;
 mod program;
 mod reading;
@@ -21,6 +22,7 @@ mod subject;
 mod template;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod update;
 
 pub use blob::{BlobError, FORMAT};
 pub use derived::{Derived, DerivedFn};
@@ -28,6 +30,7 @@ pub use eval::{Frame, Truth, Val, evaluate};
 pub use lexicon::{Lexicon, Meaning};
 pub use limits::{Broken, HardLimit, HardLimitError, HardLimits};
 pub use offer::{Forbid, OFFER_COMPILER, Offer, OfferError};
+pub use packed::PackedTests;
 pub use phrases::{PhraseError, PhraseRole, Phrases};
 pub use program::{
     Compare, DraftFeature, LegFeature, Op, Program, ProgramError, ReplyFeature, Slot, SlotIx, Tables, When,
@@ -36,5 +39,6 @@ pub use reading::{Hit, Reading};
 pub use rule::{Rule, RuleIx, RuleKind, Trigger};
 pub use set::{Advice, Policy, PolicyParts};
 pub use shown::Vocabulary;
+pub use spoken::label;
 pub use subject::{SHORTEST, Subject};
 pub use template::{ArgumentTemplate, CallTemplate, Piece, TextTemplate};

@@ -119,6 +119,8 @@ impl Policy {
             tables: shift.join(&self.tables, &offer.tables),
             phrases: self.phrases.clone(),
             prose: self.prose.clone(),
+            // They tell what the signed policy does, which this one adds to.
+            tests: super::PackedTests::default(),
         };
         Self::new(parts, PolicyHash(hash.into())).map_err(|(rule, error)| OfferError::Program { rule, error })
     }

@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Derived, Lexicon, Phrases, Program, ProgramError, Reading, Rule, RuleIx, Subject, Tables, Trigger};
+use super::{
+    Derived, Lexicon, PackedTests, Phrases, Program, ProgramError, Reading, Rule, RuleIx, Subject, Tables, Trigger,
+};
 use crate::model::{PolicyHash, Words};
 use crate::state::{EffectModel, History};
 use crate::tools::{Inventory, ToolIx};
@@ -40,6 +42,8 @@ pub struct PolicyParts {
     pub phrases: Vec<Phrases>,
     /// The prose, line by line, so that a verdict can quote its sentence.
     pub prose: Vec<String>,
+    /// Its own tests.
+    pub tests: PackedTests,
 }
 
 /// A loaded policy.
@@ -59,13 +63,15 @@ pub struct Policy {
     pub tables: Tables,
     /// Phrases, one table a language.
     pub phrases: Vec<Phrases>,
-    /// All phrases, indexed.
-    pub lexicon: Lexicon,
     /// The prose, line by line.
     pub prose: Vec<String>,
+    /// Its own tests, packed.
+    pub tests: PackedTests,
     rules: Vec<Rule>,
     by_tool: FxHashMap<ToolIx, Vec<RuleIx>>,
     on_reply: Vec<RuleIx>,
+    /// All phrases, indexed when the first text is read: that takes longer than everything else of loading.
+    lexicon: OnceLock<Lexicon>,
     /// What has to do with each tool, gathered when it is first asked for.
     pub(super) subjects: Vec<OnceLock<Subject>>,
 }
@@ -88,7 +94,6 @@ impl Policy {
             }
         }
         let inventory: Inventory = parts.inventory.into();
-        let lexicon = Lexicon::new(&parts.phrases, &parts.model, &inventory);
         let subjects = inventory.iter().map(|_| OnceLock::new()).collect();
         Ok(Self {
             subjects,
@@ -99,8 +104,9 @@ impl Policy {
             derived: parts.derived,
             tables: parts.tables,
             phrases: parts.phrases,
-            lexicon,
+            lexicon: OnceLock::new(),
             prose: parts.prose,
+            tests: parts.tests,
             rules: parts.rules,
             by_tool,
             on_reply,
@@ -137,15 +143,20 @@ impl Policy {
         self.on_reply.iter().filter_map(|ix| Some((*ix, self.rule(*ix)?)))
     }
 
+    /// All phrases, indexed.
+    pub fn lexicon(&self) -> &Lexicon {
+        self.lexicon.get_or_init(|| Lexicon::new(&self.phrases, &self.model, &self.inventory))
+    }
+
     /// A text as this policy understands it.
     pub fn read(&self, text: &str) -> Reading<'_> {
-        self.lexicon.read(Arc::new(Words::new(text)))
+        self.lexicon().read(Arc::new(Words::new(text)))
     }
 
     /// Reads what was said last to either side, so that no check of a draft has to.
     pub fn attend(&self, history: &History) {
         for said in history.driver().last().into_iter().chain(history.spoken().last()) {
-            let _ = self.lexicon.read(Arc::clone(&said.words));
+            let _ = self.lexicon().read(Arc::clone(&said.words));
         }
     }
 

@@ -1,10 +1,12 @@
 //! Calls and values as people say them.
 
+use std::borrow::Cow;
+
 use serde_json::Value as Json;
 
 use super::Policy;
 use crate::model::{ToolCall, number};
-use crate::state::{Attribute, ItemRef, SetFrom};
+use crate::state::{Attribute, History, ItemRef, SetFrom};
 
 impl Policy {
     /// What the harness says on an occasion. A table without the occasion falls back to the first
@@ -29,7 +31,10 @@ impl Policy {
 
     /// A call as people say it: `driver window 0 percent`, `high beam on`. Every argument is named,
     /// because a consent covers every one of them.
-    pub fn call_words(&self, language: &str, call: &ToolCall) -> String {
+    ///
+    /// What has an identifier is called by the name that the conversation knows it by: nobody agrees to
+    /// `loc_7`.
+    pub fn call_words(&self, language: &str, call: &ToolCall, history: &History) -> String {
         let effect = self.inventory.position(call.tool.as_str()).and_then(|t| self.model.tool(t));
         let noun = effect
             .and_then(|e| e.nouns.get(language).or_else(|| e.nouns.values().next()))
@@ -52,9 +57,10 @@ impl Policy {
         };
         for (name, value) in call.arguments.iter().filter(|(n, _)| item.is_none_or(|i| i.argument != **n)) {
             let attribute = set(name);
-            let value = self.value_words(language, value, attribute.map(|a| a.unit.as_str()).unwrap_or_default());
+            let unit = attribute.map(|a| a.unit.as_str()).unwrap_or_default();
+            let value = self.value_words(language, &titled(value, history), unit);
             // What sets a field of the car speaks for itself; anything else is named.
-            words.push(if attribute.is_some() { value } else { format!("{} {value}", name.replace('_', " ")) });
+            words.push(if attribute.is_some() { value } else { format!("{} {value}", label(name)) });
         }
         words.join(" ")
     }
@@ -82,4 +88,29 @@ impl Policy {
             Json::Null | Json::Object(_) => String::new(),
         }
     }
+}
+
+/// A value with identifiers replaced by what they are called.
+fn titled<'j>(value: &'j Json, history: &History) -> Cow<'j, Json> {
+    match value {
+        Json::String(text) => match history.title(text) {
+            Some(title) => Cow::Owned(Json::from(title)),
+            None => Cow::Borrowed(value),
+        },
+        Json::Array(items) => Cow::Owned(items.iter().map(|item| titled(item, history).into_owned()).collect()),
+        _ => Cow::Borrowed(value),
+    }
+}
+
+/// The name of an argument or a field as people say it: `route_ids` are routes, a `poi_id` is a poi.
+pub fn label(name: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for part in name.split('_') {
+        match (part, words.last_mut()) {
+            ("id", Some(_)) => {}
+            ("ids", Some(last)) => last.push('s'),
+            (part, _) => words.push(part.to_owned()),
+        }
+    }
+    words.join(" ")
 }

@@ -27,6 +27,7 @@ impl Policy {
     /// Gathers what a check would gather on its first call of each tool.
     pub fn warm(&self) {
         self.inventory.warm();
+        let _ = self.lexicon();
         (0_u16..).map(ToolIx).take(self.inventory.len()).for_each(|tool| {
             let _ = self.subject(tool);
         });

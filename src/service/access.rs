@@ -23,6 +23,37 @@ pub(super) async fn user(connection: &Connection, caller: &OwnedUniqueName) -> R
     bus.get_connection_unix_user(name).await.map_err(|e| Refusal::NotYours(format!("the bus does not know you: {e}")))
 }
 
+/// Refuses everybody who is neither root nor a member of the group that may update. The bus knows the
+/// groups of a caller from the kernel; where it does not tell them, nobody but root is let in.
+pub(super) async fn require_updater(
+    connection: &Connection,
+    caller: &OwnedUniqueName,
+    group: &str,
+) -> Result<(), Refusal> {
+    let unknown = |e| Refusal::NotAllowed(format!("the bus does not know you: {e}"));
+    let bus = DBusProxy::new(connection).await?;
+    let who = bus.get_connection_credentials(BusName::from(caller.as_ref())).await.map_err(unknown)?;
+    if who.unix_user_id() == Some(0) {
+        return Ok(());
+    }
+    let groups = who.unix_group_ids().map(Vec::as_slice).unwrap_or_default();
+    match gid(group) {
+        Some(gid) if groups.contains(&gid) => Ok(()),
+        Some(_) => Err(Refusal::NotAllowed(format!("only members of the group `{group}` may update the policy"))),
+        None => Err(Refusal::NotAllowed(format!("the group `{group}`, which may update the policy, does not exist"))),
+    }
+}
+
+/// The number of a group: as written, or as `/etc/group` has it.
+fn gid(group: &str) -> Option<u32> {
+    if let Ok(gid) = group.parse() {
+        return Some(gid);
+    }
+    let groups = std::fs::read_to_string("/etc/group").ok()?;
+    let mut lines = groups.lines().map(|line| line.split(':'));
+    lines.find_map(|mut fields| (fields.next()? == group).then(|| fields.nth(1)?.parse().ok())?)
+}
+
 /// Whether a session is the caller's.
 pub(super) async fn holds(connection: &Connection, session: &OpenSession, caller: &OwnedUniqueName) -> bool {
     match &session.holder {

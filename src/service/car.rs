@@ -1,35 +1,103 @@
 //! One car for several sessions.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use super::ServiceError;
 use crate::model::ToolCall;
 use crate::policy::Policy;
 use crate::state::Side;
 use crate::vehicle::{Pending, Vehicle};
 
+/// Sets a car up for a policy: which tools it serves by which signals stands in the policy's effect model.
+/// With it comes the place and time that a simulated car starts with.
+pub(super) type Build = Box<dyn Fn(&Arc<Policy>) -> Result<(Arc<dyn Vehicle>, String), ServiceError> + Send + Sync>;
+
 /// The car, and how often any session wrote to it.
 #[derive(Clone)]
 pub(super) struct Car {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    build: Build,
+    /// The car, and the tools and effect model that it is set up for.
+    fitted: RwLock<Fitted>,
+    writes: AtomicU64,
+}
+
+/// A car that is set up for what a digest stands for.
+#[derive(Clone)]
+pub(super) struct Fitted {
+    ground: [u8; 32],
     vehicle: Arc<dyn Vehicle>,
-    writes: Arc<AtomicU64>,
+}
+
+impl Fitted {
+    /// The car itself.
+    pub(super) fn vehicle(&self) -> &Arc<dyn Vehicle> {
+        &self.vehicle
+    }
 }
 
 impl Car {
-    pub(super) fn new(vehicle: Arc<dyn Vehicle>) -> Self {
-        Self { vehicle, writes: Arc::default() }
+    /// A car that is set up for a policy, and the place and time that it starts with.
+    pub(super) fn new(build: Build, policy: &Arc<Policy>) -> Result<(Self, String), ServiceError> {
+        let (vehicle, situation) = build(policy)?;
+        let fitted = RwLock::new(Fitted { ground: policy.ground_digest(), vehicle });
+        Ok((Self { shared: Arc::new(Shared { build, fitted, writes: AtomicU64::new(0) }) }, situation))
+    }
+
+    /// The car as it is to be under a policy: this one where tools and effect model are the same, else one
+    /// that is set up anew and takes its place only through [`Car::refit`].
+    pub(super) fn fitted_for(&self, policy: &Policy) -> Result<Fitted, ServiceError> {
+        let (now, ground) = (self.fitted(), policy.ground_digest());
+        if now.ground == ground {
+            return Ok(now);
+        }
+        let (vehicle, _) = (self.shared.build)(&Arc::new(policy.clone()))?;
+        Ok(Fitted { ground, vehicle })
+    }
+
+    /// Puts a car in the place of the one before it. Between turns only: no call is under way.
+    pub(super) fn refit(&self, fitted: Fitted) {
+        *self.shared.fitted.write().unwrap_or_else(PoisonError::into_inner) = fitted;
+    }
+
+    fn fitted(&self) -> Fitted {
+        self.shared.fitted.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The car itself, whichever it is set up as: for whoever only looks at it.
+    pub(super) fn whole(&self) -> Arc<dyn Vehicle> {
+        Arc::new(Whole(self.clone()))
     }
 
     /// The car as one session sees it: what another session writes is a change by other hands, which
     /// makes this session's verdicts stale and its picture of the car old.
     pub(super) fn seat(&self, policy: Arc<Policy>) -> Arc<dyn Vehicle> {
-        Arc::new(Seat { car: self.clone(), policy, own: AtomicU64::new(self.writes.load(Ordering::Acquire)) })
+        let own = AtomicU64::new(self.shared.writes.load(Ordering::Acquire));
+        Arc::new(Seat { vehicle: self.fitted().vehicle, car: self.clone(), policy, own })
+    }
+}
+
+struct Whole(Car);
+
+impl Vehicle for Whole {
+    fn call<'a>(&'a self, call: &'a ToolCall, deadline: Duration) -> Pending<'a> {
+        Box::pin(async move { self.0.fitted().vehicle.call(call, deadline).await })
+    }
+
+    fn epoch(&self) -> u64 {
+        self.0.fitted().vehicle.epoch()
     }
 }
 
 struct Seat {
     car: Car,
+    /// The car as it is set up for this seat's policy.
+    vehicle: Arc<dyn Vehicle>,
     policy: Arc<Policy>,
     /// Writes of this session, and those made before it was opened.
     own: AtomicU64,
@@ -40,25 +108,25 @@ impl Vehicle for Seat {
         // A tool that nobody knows is taken for a write.
         if self.policy.inventory.get(call.tool.as_str()).is_none_or(|tool| tool.is_write()) {
             self.own.fetch_add(1, Ordering::AcqRel);
-            self.car.writes.fetch_add(1, Ordering::AcqRel);
+            self.car.shared.writes.fetch_add(1, Ordering::AcqRel);
         }
-        self.car.vehicle.call(call, deadline)
+        self.vehicle.call(call, deadline)
     }
 
     fn serves(&self, tool: &str) -> bool {
-        self.car.vehicle.serves(tool)
+        self.vehicle.serves(tool)
     }
 
     fn age(&self, read: &str, field: &str) -> Option<Duration> {
-        self.car.vehicle.age(read, field)
+        self.vehicle.age(read, field)
     }
 
     fn side(&self) -> Option<Side> {
-        self.car.vehicle.side()
+        self.vehicle.side()
     }
 
     fn epoch(&self) -> u64 {
-        let others = self.car.writes.load(Ordering::Acquire).wrapping_sub(self.own.load(Ordering::Acquire));
-        self.car.vehicle.epoch().wrapping_add(others)
+        let others = self.car.shared.writes.load(Ordering::Acquire).wrapping_sub(self.own.load(Ordering::Acquire));
+        self.vehicle.epoch().wrapping_add(others)
     }
 }

@@ -24,12 +24,40 @@ pub struct Config {
     pub vehicle: VehicleConfig,
     /// What becomes of policy text that a session brings along.
     pub offer: OfferConfig,
+    /// Updates of the policy.
+    pub update: UpdateConfig,
     /// What is recorded.
     pub journal: JournalConfig,
     /// What judges without acting.
     pub shadow: ShadowConfig,
     /// The service itself.
     pub service: ServiceConfig,
+}
+
+/// Updates of the policy.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UpdateConfig {
+    /// What the image trusts and is (TOML); none: the policy is only updated with the image.
+    pub trust: Option<PathBuf>,
+    /// Folder of the slots.
+    pub slots: PathBuf,
+    /// File of the rollback floor, outside of anything that an A/B update of the image switches.
+    pub floor: PathBuf,
+    /// Group whose members may update; a name of `/etc/group`, or a number.
+    pub group: String,
+}
+
+impl Default for UpdateConfig {
+    /// The folders of `systemd/obligato.tmpfiles`, the group of `systemd/obligato.sysusers`.
+    fn default() -> Self {
+        Self {
+            trust: None,
+            slots: "/var/lib/obligato/policy".into(),
+            floor: "/var/lib/obligato/floor".into(),
+            group: "obligato-update".to_owned(),
+        }
+    }
 }
 
 /// What becomes of an offered text that no compiler on board can compile.
@@ -194,7 +222,7 @@ impl Config {
         let mut config: Self = toml::from_str(&text)
             .map_err(|source| ServiceError::Config { path: path.to_owned(), source: Box::new(source) })?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let Self { policy, limits, student, vehicle, offer, journal, shadow, .. } = &mut config;
+        let Self { policy, limits, student, vehicle, offer, update, journal, shadow, .. } = &mut config;
         let paths = [
             policy,
             limits,
@@ -204,12 +232,16 @@ impl Config {
             &mut vehicle.state,
             &mut offer.cache,
             &mut offer.answers,
+            &mut update.trust,
             &mut journal.folder,
             &mut shadow.policy,
         ];
         #[cfg(feature = "kuksa")]
         let paths = paths.into_iter().chain([&mut vehicle.kuksa.ca, &mut vehicle.kuksa.token]);
         for relative in paths.into_iter().flatten() {
+            *relative = folder.join(&relative);
+        }
+        for relative in [&mut update.slots, &mut update.floor] {
             *relative = folder.join(&relative);
         }
         Ok(config)

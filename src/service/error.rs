@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::model::DraftError;
+use crate::policy::update::{Class, UpdateError};
 use crate::policy::{BlobError, HardLimitError};
 use crate::vehicle::Rejected;
 
@@ -47,6 +48,32 @@ pub enum Refusal {
     AlreadyProvided(String),
     /// No such rule.
     NoRule(String),
+    /// The caller may not update the policy.
+    NotAllowed(String),
+    /// This image takes no updates, or cannot at the moment.
+    NoUpdates(String),
+    /// What was delivered is no intact update.
+    Malformed(String),
+    /// No key in use vouches for it (arbitrary software attack, key compromise).
+    NotAuthentic(String),
+    /// It is older than what the car has committed to (rollback attack).
+    Rollback(String),
+    /// It has expired (freeze attack).
+    Expired(String),
+    /// It is not valid yet.
+    NotYetValid(String),
+    /// The clock is not set, so its validity cannot be told.
+    ClockUnset(String),
+    /// It is genuine, and not for this car as it is.
+    DoesNotFit(String),
+    /// Its own tests fail on this machine.
+    Unhealthy(String),
+    /// Nothing is staged, or nothing is on trial.
+    NothingToDo(String),
+    /// A policy on trial has to be committed or rolled back first.
+    Undecided(String),
+    /// The storage is at fault.
+    Storage(String),
     /// The service is shutting down.
     Stopping(String),
     /// The service broke down over this request.
@@ -95,6 +122,25 @@ impl From<DraftError> for Refusal {
     }
 }
 
+impl From<UpdateError> for Refusal {
+    fn from(error: UpdateError) -> Self {
+        let why = error.to_string();
+        match error.class() {
+            Class::Malformed => Self::Malformed(why),
+            Class::NotAuthentic => Self::NotAuthentic(why),
+            Class::Rollback => Self::Rollback(why),
+            Class::Expired => Self::Expired(why),
+            Class::NotYetValid => Self::NotYetValid(why),
+            Class::ClockUnset => Self::ClockUnset(why),
+            Class::DoesNotFit => Self::DoesNotFit(why),
+            Class::Unhealthy => Self::Unhealthy(why),
+            Class::NothingToDo => Self::NothingToDo(why),
+            Class::Busy => Self::Undecided(why),
+            Class::Storage => Self::Storage(why),
+        }
+    }
+}
+
 /// Why the service cannot start, or cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
@@ -133,6 +179,9 @@ pub enum ServiceError {
         /// What is wrong.
         source: HardLimitError,
     },
+    /// Updates cannot be set up.
+    #[error(transparent)]
+    Update(#[from] UpdateError),
     /// The vehicle cannot be set up.
     #[error("{path}: the vehicle cannot be set up: {why}", path = path.display())]
     Vehicle {

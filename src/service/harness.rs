@@ -8,7 +8,9 @@ use zbus::names::OwnedUniqueName;
 use zbus::object_server::SignalEmitter;
 
 use super::Refusal;
+use super::car::Car;
 use super::config::Config;
+use super::in_force::InForce;
 use super::offers::Offers;
 use super::open::{Holder, OpenSession};
 use super::readiness::Readiness;
@@ -16,9 +18,9 @@ use super::record::Recorder;
 use super::relay::{Ended, relay};
 use super::session::Session;
 use super::sessions::Sessions;
+use super::updates::Updates;
 use super::work::{Job, Task, Work};
 use super::worker::Worker;
-use crate::policy::Policy;
 use crate::turn;
 use crate::vehicle::Providers;
 
@@ -28,7 +30,12 @@ pub(super) type MakeSession = Box<dyn Fn(&str) -> turn::Session + Send + Sync>;
 /// What all D-Bus objects of the service share.
 pub(super) struct Harness {
     pub(super) config: Config,
-    pub(super) policy: Arc<Policy>,
+    /// The policy in force.
+    pub(super) in_force: Arc<InForce>,
+    /// The car.
+    pub(super) car: Car,
+    /// Updates of the policy; none: this image takes none.
+    pub(super) updates: Option<Arc<Updates>>,
     pub(super) sessions: Sessions,
     /// Makes or finds what sessions offer.
     pub(super) offers: Arc<Offers>,

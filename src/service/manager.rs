@@ -87,13 +87,13 @@ impl Manager {
     /// Name of the policy set.
     #[zbus(property)]
     async fn policy_id(&self) -> String {
-        self.harness.policy.id.clone()
+        self.harness.in_force.get().id.clone()
     }
 
     /// SHA-256 of the policy, in hexadecimal digits.
     #[zbus(property)]
     async fn policy_hash(&self) -> String {
-        self.harness.policy.hash.to_string()
+        self.harness.in_force.get().hash.to_string()
     }
 
     /// Name of the student; empty while there is none.
@@ -128,6 +128,7 @@ pub(super) async fn announce(harness: Arc<Harness>, connection: Connection) -> z
     let emitter = manager.signal_emitter();
     let mut readiness = harness.readiness.subscribe();
     let mut count = harness.count.subscribe();
+    let mut policy = harness.in_force.subscribe();
     loop {
         tokio::select! {
             Ok(()) = readiness.changed() => {
@@ -140,6 +141,12 @@ pub(super) async fn announce(harness: Arc<Harness>, connection: Connection) -> z
             Ok(()) = count.changed() => {
                 count.mark_unchanged();
                 manager.get().await.sessions_changed(emitter).await?;
+            }
+            Ok(()) = policy.changed() => {
+                policy.mark_unchanged();
+                let manager = manager.get().await;
+                manager.policy_id_changed(emitter).await?;
+                manager.policy_hash_changed(emitter).await?;
             }
             else => return Ok(()),
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! /org/obligato/Harness1             Manager   opens sessions, says how the service is
-//!                                    Policy    says what the policy says
+//!                                    Policy    says what the policy says, and updates it
 //!                                    Providers takes tools that others on the bus carry out
 //!                                    Journal   how the journal is, what was counted
 //! /org/obligato/Harness1/session/N   Session   one conversation
@@ -21,6 +21,8 @@ mod config;
 mod error;
 mod harness;
 mod heard;
+mod in_force;
+mod local;
 mod log;
 mod manager;
 mod offers;
@@ -38,15 +40,17 @@ mod sessions;
 mod students;
 mod supervise;
 mod tidy;
+mod updates;
 mod work;
 mod worker;
 
 pub use bus::{Bus, BusError};
 pub use config::{
-    Config, OfferConfig, ProviderConfig, ServiceConfig, StudentConfig, StudentKind, VehicleConfig, VehicleKind,
-    WithoutCompiler,
+    Config, OfferConfig, ProviderConfig, ServiceConfig, StudentConfig, StudentKind, UpdateConfig, VehicleConfig,
+    VehicleKind, WithoutCompiler,
 };
 pub use error::{Refusal, ServiceError};
+pub use local::LocalUpdates;
 pub use manager::ManagerProxy;
 pub use policy::PolicyProxy;
 pub use providers::ProvidersProxy;

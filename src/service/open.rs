@@ -1,6 +1,6 @@
 //! One open session: whose it is, what runs in it, when it was last used.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -9,8 +9,10 @@ use zbus::wire::OwnedObjectPath;
 
 use super::Refusal;
 use super::work::Told;
+use crate::policy::Policy;
 use crate::student::Cancel;
 use crate::turn::Session;
+use crate::vehicle::Vehicle;
 
 /// Whose a session is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,6 +129,15 @@ impl OpenSession {
             Err(TryLockError::WouldBlock) => Err(Refusal::busy(self.turn())),
             Err(TryLockError::Poisoned(_)) => Err(Refusal::broken()),
         }
+    }
+
+    /// Goes on under another policy. Between turns only, and for the worker alone: it waits for whoever
+    /// is looking at the conversation.
+    pub(super) fn succeed(&self, policy: &Arc<Policy>, vehicle: Arc<dyn Vehicle>) -> Result<(), Refusal> {
+        let succeeded = self.conversation()?.succeed(policy.clone(), vehicle);
+        succeeded.map_err(|error| Refusal::DoesNotFit(error.to_string()))?;
+        self.set_question("");
+        Ok(())
     }
 
     /// The conversation, for the worker's turn. A conversation that broke down is not used again.

@@ -7,13 +7,17 @@ use tokio::runtime::Handle;
 use zbus::names::WellKnownName;
 
 use super::ServiceError;
-use super::car::Car;
+use super::car::{Build, Car};
 use super::compiler::compiler;
 use super::config::{Config, ProviderConfig, VehicleConfig, VehicleKind};
+use super::in_force::InForce;
+use super::local::LocalUpdates;
 use super::offers::Offers;
 use super::record::Recorder;
 use super::run::Parts;
 use super::students;
+use super::updates::opened;
+use crate::policy::update::Slot;
 use crate::policy::{HardLimits, Policy};
 use crate::state::SystemClock;
 use crate::tools::Removed;
@@ -23,41 +27,83 @@ use crate::verify::SessionId;
 
 /// Loads everything but the model, which takes seconds and has a thread of its own.
 pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceError> {
-    let policy = Arc::new(policy(config)?);
-    let limits = Arc::new(limits(config, &policy)?);
-    let (vehicle, situation) = vehicle(&config.vehicle, &policy, runtime)?;
-    let providers = providers(&config.vehicle, &policy)?;
-    let rest = Others::new(vehicle, providers.clone());
-    let whole: Arc<dyn Vehicle> = Arc::new(Routes::new(vec![providers.clone(), Arc::new(rest)]));
-    let recorder = Recorder::start(&config.journal, &config.shadow, &policy, &limits, whole.clone(), runtime)?;
-    let car = Car::new(whole);
-    let removed = removed(&config.vehicle, &policy)?;
-    let (turn, under, sink) = (config.turn.clone(), policy.clone(), recorder.clone());
+    let factory = Arc::new(blob(config.policy.as_deref().ok_or_else(no_policy)?)?);
+    // Whatever is in force, the factory's policy is the last resort and must be usable.
+    let limits = Arc::new(limits(config, Some(&factory))?);
+    let updates = LocalUpdates::open(config)?;
+    let started = updates.as_ref().map(LocalUpdates::start);
+    let mut slot = started.as_ref().map_or(Slot::Factory, |started| started.slot);
+    let (mut version, mut policy) = match started.and_then(|started| started.policy) {
+        Some((header, policy)) => (header.version, Arc::new(policy)),
+        None => (0, factory.clone()),
+    };
+    let assembled = match assemble(config, &policy, runtime) {
+        Err(error) if version > 0 => {
+            tracing::error!(%error, version, "the update does not fit the configuration; the factory policy is in force");
+            (slot, version, policy) = (Slot::Factory, 0, factory);
+            assemble(config, &policy, runtime)?
+        }
+        assembled => assembled?,
+    };
+    let Assembled { car, situation, providers, removed } = assembled;
+    let in_force = Arc::new(InForce::new(policy));
+    let under = in_force.get();
+    let recorder = Recorder::start(&config.journal, &config.shadow, &under, &limits, car.whole(), runtime)?;
+    let (turn, force, seats) = (config.turn.clone(), in_force.clone(), car.clone());
+    let sink = recorder.clone();
     let make_session = Box::new(move |path: &str| {
-        let id = SessionId::from(path);
-        let mut session = Session::new(id, under.clone(), limits.clone(), turn.clone(), car.seat(under.clone()));
+        let (id, policy) = (SessionId::from(path), force.get());
+        let seat = seats.seat(policy.clone());
+        let mut session = Session::new(id, policy, limits.clone(), turn.clone(), seat);
         session.set_sink(sink.clone());
         session.set_system(&situation);
         session.set_removed(removed.clone());
         session
     });
     let offers = Arc::new(Offers::new(&config.offer, compiler(&config.offer)?));
-    Ok(Parts { policy, make_session, offers, providers, recorder, load: students::loader(&config.student)? })
+    let updates = opened(updates, slot, version);
+    let load = students::loader(&config.student)?;
+    Ok(Parts { in_force, car, updates, make_session, offers, providers, recorder, load })
 }
 
-fn policy(config: &Config) -> Result<Policy, ServiceError> {
-    let path = config.policy.as_deref().ok_or_else(|| {
-        ServiceError::Setting("no policy is configured; name one with --policy or `policy = …`".to_owned())
-    })?;
+/// What a configuration makes of a policy.
+struct Assembled {
+    car: Car,
+    /// Place and time that a simulated car starts with.
+    situation: String,
+    providers: Arc<Providers>,
+    removed: Removed,
+}
+
+fn assemble(config: &Config, policy: &Arc<Policy>, runtime: &Handle) -> Result<Assembled, ServiceError> {
+    let removed = removed(&config.vehicle, policy)?;
+    let providers = providers(&config.vehicle, policy)?;
+    let (beside, setting, handle) = (providers.clone(), config.vehicle.clone(), runtime.clone());
+    let build: Build = Box::new(move |policy: &Arc<Policy>| {
+        let (base, situation) = vehicle(&setting, policy, &handle)?;
+        let rest = Others::new(base, beside.clone());
+        let car: Arc<dyn Vehicle> = Arc::new(Routes::new(vec![beside.clone(), Arc::new(rest)]));
+        Ok::<_, ServiceError>((car, situation))
+    });
+    let (car, situation) = Car::new(build, policy)?;
+    Ok(Assembled { car, situation, providers, removed })
+}
+
+pub(super) fn no_policy() -> ServiceError {
+    ServiceError::Setting("no policy is configured; name one with --policy or `policy = …`".to_owned())
+}
+
+/// A bare compiled policy: the image's own.
+pub(super) fn blob(path: &Path) -> Result<Policy, ServiceError> {
     Policy::from_blob(&read(path)?).map_err(|source| ServiceError::Policy { path: path.to_owned(), source })
 }
 
 /// The limits of the image; a policy that does not declare what they read is refused (design §6).
-fn limits(config: &Config, policy: &Policy) -> Result<HardLimits, ServiceError> {
+pub(super) fn limits(config: &Config, policy: Option<&Policy>) -> Result<HardLimits, ServiceError> {
     let Some(path) = &config.limits else { return Ok(HardLimits::default()) };
     let error = |source| ServiceError::Limits { path: path.clone(), source };
     let limits = HardLimits::parse(&text(path)?).map_err(error)?;
-    limits.fit(&policy.model).map_err(error)?;
+    policy.map_or(Ok(()), |policy| limits.fit(&policy.model)).map_err(error)?;
     Ok(limits)
 }
 
@@ -140,6 +186,6 @@ fn read(path: &Path) -> Result<Vec<u8>, ServiceError> {
     std::fs::read(path).map_err(|source| ServiceError::File { path: path.to_owned(), source })
 }
 
-fn text(path: &Path) -> Result<String, ServiceError> {
+pub(super) fn text(path: &Path) -> Result<String, ServiceError> {
     std::fs::read_to_string(path).map_err(|source| ServiceError::File { path: path.to_owned(), source })
 }

@@ -10,21 +10,23 @@ use tokio::time::timeout;
 use zbus::Connection;
 use zbus::fdo::{NameOwnerChangedStream, RequestNameFlags};
 
+use super::car::Car;
 use super::config::Config;
 use super::harness::{Harness, MakeSession};
+use super::in_force::InForce;
 use super::manager::{Manager, announce};
 use super::offers::Offers;
-use super::policy::PolicyObject;
+use super::policy::{PolicyObject, announce as announce_policy};
 use super::providers::{self, ProvidersObject};
 use super::readiness::Readiness;
 use super::record::{self, JournalObject, Recorder};
 use super::sessions::Sessions;
 use super::supervise::{Signals, feed_watchdog, notify};
 use super::tidy::{expire, follow_clients, names};
+use super::updates::Updates;
 use super::work::Work;
 use super::worker::{Load, Worker};
 use super::{BUS_NAME, ROOT_PATH, ServiceError, log, parts};
-use crate::policy::Policy;
 use crate::vehicle::Providers;
 
 /// Threads of the runtime: one may wait for the bus while the other answers. Turns have their own.
@@ -44,15 +46,19 @@ pub fn run(config: Config) -> Result<(), ServiceError> {
         .map_err(ServiceError::Threads)?;
     let parts = parts::load(&config, runtime.handle())?;
     // Nobody waits for this: a check that comes first gathers what it needs itself.
-    let policy = Arc::clone(&parts.policy);
+    let policy = parts.in_force.get();
     drop(runtime.spawn_blocking(move || policy.warm()));
     runtime.block_on(serve(config, parts))
 }
 
 /// What a configuration names, loaded.
 pub(super) struct Parts {
-    /// The policy.
-    pub(super) policy: Arc<Policy>,
+    /// The policy in force.
+    pub(super) in_force: Arc<InForce>,
+    /// The car.
+    pub(super) car: Car,
+    /// Updates of the policy; none: this image takes none.
+    pub(super) updates: Option<Arc<Updates>>,
     /// Makes the conversation of a new session.
     pub(super) make_session: MakeSession,
     /// Makes or finds what sessions offer.
@@ -75,7 +81,9 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
     let (worker, thread) = Worker::start(parts.load, Handle::current(), readiness.clone())?;
     let harness = Arc::new(Harness {
         sessions: Sessions::new(&config.service),
-        policy: parts.policy,
+        in_force: parts.in_force,
+        car: parts.car,
+        updates: parts.updates,
         offers: parts.offers,
         providers: parts.providers,
         recorder: parts.recorder,
@@ -90,13 +98,14 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
     let longest = harness.config.turn.budget.wall() * 2 + Duration::from_secs(30);
     watched("announcements", announce(harness.clone(), connection.clone()));
     watched("the journal", record::announce(harness.recorder.clone(), connection.clone()));
+    watched("the policy", announce_policy(harness.clone(), connection.clone()));
     watched("the list of providers", providers::announce(harness.clone(), connection.clone()));
     watched("the life of providers", providers::follow(harness.clone(), owners));
     watched("the list of clients", follow_clients(harness.clone(), connection.clone(), names));
     tokio::spawn(expire(harness.clone(), connection.clone()));
     tokio::spawn(feed_watchdog(harness.worker.clone(), longest));
     notify(&[NotifyState::Ready]);
-    let policy = &harness.policy;
+    let policy = harness.in_force.get();
     tracing::info!(bus = %harness.config.service.bus, policy = policy.id, hash = %policy.hash, "serving");
 
     let signal = tokio::select! {

@@ -215,11 +215,17 @@ impl Session {
     ) -> Result<(String, String), Refusal> {
         self.require_holder(connection, &header).await?;
         let policy = self.session.between_turns(|conversation| conversation.policy().clone())?;
-        let (offers, text) = (self.harness.offers.clone(), text.to_owned());
+        let (offers, text, under) = (self.harness.offers.clone(), text.to_owned(), policy.hash);
         let taken = tokio::task::spawn_blocking(move || offers.take(&policy, &text)).await;
         let (origin, made) = taken.map_err(|e| Refusal::Internal(format!("the compiler broke down: {e}")))??;
-        let adopted = self.session.between_turns(|conversation| conversation.adopt(&made.offer))?;
-        adopted.map_err(|e| Refusal::BadArgument(e.to_string()))?;
+        self.session.between_turns(|conversation| {
+            if conversation.policy().hash != under {
+                return Err(Refusal::BadArgument(
+                    "the policy changed in the meantime; offer the text again".to_owned(),
+                ));
+            }
+            conversation.adopt(&made.offer).map_err(|e| Refusal::BadArgument(e.to_string()))
+        })??;
         tracing::info!(session = self.session.path.as_str(), origin = origin.as_str(), "an offer was taken");
         Ok((origin.as_str().to_owned(), told(&made)))
     }

@@ -16,6 +16,8 @@ pub(super) enum Work {
     Models(Result<Models, StudentError>),
     /// Something for a session.
     Job(Job),
+    /// Something that must not happen while a turn runs.
+    Between(Box<dyn FnOnce() + Send>),
     /// Nothing more: end.
     Stop,
 }

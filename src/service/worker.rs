@@ -74,6 +74,13 @@ impl Bench {
                     self.carry_out(&job);
                     busy.send_replace(None);
                 }
+                Work::Between(work) => {
+                    busy.send_replace(Some(Instant::now()));
+                    if catch_unwind(AssertUnwindSafe(work)).is_err() {
+                        tracing::error!("what was to be done between turns broke down");
+                    }
+                    busy.send_replace(None);
+                }
                 Work::Stop => break,
             }
         }

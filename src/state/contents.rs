@@ -88,11 +88,11 @@ pub struct Contents {
 }
 
 impl Contents {
-    pub(super) fn of(outcome: &Outcome, arguments: &crate::model::Arguments) -> Self {
+    pub(super) fn of(outcome: &Outcome, arguments: &crate::model::Arguments, ends: &[&str]) -> Self {
         let mut contents = Self::default();
         match outcome {
             Outcome::Done(payload) => {
-                Owner::gather(payload, &mut contents.owners);
+                Owner::gather(payload, ends, &mut contents.owners);
                 contents.numbers.walk("", payload);
             }
             Outcome::Failed(why) | Outcome::Unknown(why) => contents.numbers.text("", why),

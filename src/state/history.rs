@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
+use super::owners::Owner;
 use super::{CellIx, Contents, EffectModel, Identifiers, Now, Numbers, ObservationField, Origin, Side, World};
 use crate::model::{CallId, CallKey, ToolCall, Value, Words, canonical};
 use crate::tools::{Inventory, Removed, ToolIx};
@@ -88,6 +89,8 @@ pub struct History {
     pub(super) spoken: Vec<Utterance>,
     pub(super) system: Arc<str>,
     pub(super) system_numbers: Numbers,
+    /// What the system message names with an identifier.
+    pub(super) surroundings: Vec<Owner>,
     pub(super) identifiers: Identifiers,
     pub(super) world: Arc<World>,
     pub(super) now: Now,
@@ -112,6 +115,7 @@ impl History {
             spoken: Vec::new(),
             system: Arc::from(""),
             system_numbers: Numbers::default(),
+            surroundings: Vec::new(),
             identifiers: Identifiers::default(),
             world: Arc::new(World::new(model)),
             now: Now::default(),

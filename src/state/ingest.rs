@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::observe::Reading;
+use super::owners::Owner;
 use super::{CallRef, Contents, EffectModel, History, Numbers, Origin, Outcome, PastCall, Utterance};
 use crate::model::{CallId, Conversation, Draft, DraftError, Limits, Message, Role, ToolCall, Value, Words};
 use crate::tools::{Inventory, Kind};
@@ -129,6 +130,8 @@ impl History {
         let assigned: Vec<Json> =
             model.now.fields.iter().filter_map(|(_, name, _)| super::now::assignment(text, name)).collect();
         assigned.iter().for_each(|json| self.identifiers.observe(json, None, ""));
+        self.surroundings.clear();
+        assigned.iter().for_each(|json| Owner::gather(json, &[], &mut self.surroundings));
     }
 
     /// Takes in what the driver said.
@@ -160,7 +163,7 @@ impl History {
         if let Some(tool) = tool {
             self.latest.entry(tool).or_default().push(reference);
         }
-        let contents = Contents::of(&Outcome::Pending, &call.arguments);
+        let contents = Contents::of(&Outcome::Pending, &call.arguments, &[]);
         self.calls.push(PastCall {
             call,
             key,
@@ -188,7 +191,7 @@ impl History {
     ) {
         let Some(past) = self.calls.get_mut(call.0 as usize) else { return };
         past.outcome = outcome.clone();
-        past.contents = Contents::of(&outcome, &past.call.arguments);
+        past.contents = Contents::of(&outcome, &past.call.arguments, &ends(model));
         past.at = at;
         let Some(tool) = past.tool else { return };
         let writes = inventory.at(tool).is_some_and(|t| t.kind == Kind::Write);
@@ -212,4 +215,9 @@ impl History {
     pub fn reported(&mut self, cell: super::CellIx, value: Value) {
         Arc::make_mut(&mut self.world).set(cell, value, Origin::Never);
     }
+}
+
+/// The members of a leg that hold the identifiers of its ends.
+fn ends(model: &EffectModel) -> Vec<&str> {
+    model.tour.iter().flat_map(|tour| [tour.from.as_str(), tour.to.as_str()]).collect()
 }

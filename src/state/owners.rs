@@ -15,8 +15,12 @@ const DEPTH: usize = 8;
 pub(super) struct Owner {
     /// What it is called, part by part, lower-case.
     names: Vec<String>,
+    /// The same as it was written.
+    title: String,
     /// Identifiers, addresses and numbers shown with that name, as written.
     values: Vec<String>,
+    /// Its own identifier, where there is no doubt which one that is.
+    own: Option<String>,
 }
 
 /// All owners that results have shown; several objects of one name count as one.
@@ -37,7 +41,7 @@ impl<'h> Owners<'h> {
 
     fn of(shown: impl Iterator<Item = &'h Owner>) -> Self {
         let mut owners = Self::default();
-        for owner in shown {
+        for owner in shown.filter(|owner| !owner.names.is_empty()) {
             let values = owner.values.iter().map(String::as_str);
             match owners.0.iter_mut().find(|o| o.names == owner.names) {
                 Some(known) => known.values.extend(values),
@@ -81,41 +85,57 @@ impl<'h> Owners<'h> {
 
 impl Owner {
     /// Adds everybody whom the payload of a result shows.
-    pub(super) fn gather(payload: &Json, found: &mut Vec<Self>) {
-        visit(payload, 0, found);
+    /// Members named in `ends` hold the identifiers of other things: the ends of a leg.
+    pub(super) fn gather(payload: &Json, ends: &[&str], found: &mut Vec<Self>) {
+        visit(payload, 0, ends, found);
     }
 }
 
-fn visit(json: &Json, depth: usize, found: &mut Vec<Owner>) {
+impl History {
+    /// What a result or the system message calls the thing with an identifier of its own; none where it
+    /// was shown without a name.
+    pub fn title(&self, identifier: &str) -> Option<&str> {
+        let shown = self.calls().iter().rev().take(RESULTS).flat_map(|past| &past.contents.owners);
+        let own = |owner: &&Owner| owner.own.as_deref() == Some(identifier);
+        let mut named = shown.chain(&self.surroundings).filter(own).map(|owner| owner.title.as_str());
+        named.find(|title| !title.is_empty())
+    }
+}
+
+fn visit(json: &Json, depth: usize, ends: &[&str], found: &mut Vec<Owner>) {
     if depth > DEPTH {
         return;
     }
     match json {
         Json::Object(map) => {
             let own = map.values().filter_map(Json::as_str).filter(|t| is_address(t)).map(str::to_owned);
-            add(map, own.collect(), found);
+            let identifiers = map.iter().filter(|(key, _)| !ends.contains(&key.as_str()));
+            let mut identifiers = identifiers.filter_map(|(_, v)| v.as_str()).filter(|t| is_identifier(t));
+            let single = identifiers.next().filter(|_| identifiers.next().is_none());
+            add(map, own.collect(), single, found);
             for (key, inner) in map {
                 // An object under its identifier: `{"con_7": {"name": …}}`.
                 if let Json::Object(named) = inner
                     && is_address(key)
                 {
-                    add(named, vec![key.to_owned()], found);
+                    add(named, vec![key.to_owned()], Some(key), found);
                 }
-                visit(inner, depth + 1, found);
+                visit(inner, depth + 1, ends, found);
             }
         }
-        Json::Array(items) => items.iter().for_each(|item| visit(item, depth + 1, found)),
+        Json::Array(items) => items.iter().for_each(|item| visit(item, depth + 1, ends, found)),
         _ => {}
     }
 }
 
-fn add(map: &Map<String, Json>, values: Vec<String>, found: &mut Vec<Owner>) {
+fn add(map: &Map<String, Json>, values: Vec<String>, own: Option<&str>, found: &mut Vec<Owner>) {
     if values.is_empty() {
         return;
     }
     let names = names(map);
-    if !names.is_empty() {
-        found.push(Owner { names, values });
+    let title = named(map).filter(|t| is_title(t)).collect::<Vec<_>>().join(" ");
+    if !names.is_empty() || !title.is_empty() {
+        found.push(Owner { names, title, values, own: own.map(str::to_owned) });
     }
 }
 
@@ -172,31 +192,38 @@ pub fn digits(text: &str) -> String {
 
 /// Whether a text is an identifier, an address or a number rather than a name.
 fn is_address(text: &str) -> bool {
-    let identifier = |t: &str| t.contains('_') && !t.contains(' ') && t.chars().any(|c| c.is_ascii_digit());
-    text.len() <= 128 && (is_mail(text) || is_phone(text) || identifier(text))
+    text.len() <= 128 && (is_mail(text) || is_phone(text) || is_identifier(text))
+}
+
+fn is_identifier(text: &str) -> bool {
+    text.contains('_') && !text.contains(' ') && text.chars().any(|c| c.is_ascii_digit())
 }
 
 /// What an object is called: the members that say `name`, else every word in it.
 fn names(map: &Map<String, Json>) -> Vec<String> {
-    let mut named = Vec::new();
-    for (_, value) in map.iter().filter(|(key, _)| key.to_lowercase().contains("name")) {
-        match value {
-            Json::String(text) => push(&mut named, text),
-            Json::Object(parts) => parts.values().filter_map(Json::as_str).for_each(|t| push(&mut named, t)),
-            _ => {}
-        }
+    let mut texts: Vec<&str> = named(map).filter(|t| is_name(t)).collect();
+    if texts.is_empty() {
+        texts = map.values().filter_map(Json::as_str).filter(|t| is_name(t)).collect();
     }
-    if named.is_empty() {
-        map.values().filter_map(Json::as_str).for_each(|t| push(&mut named, t));
-    }
-    named
+    texts.into_iter().map(|text| Words::new(text).spaced().trim().to_owned()).collect()
 }
 
-fn push(named: &mut Vec<String>, text: &str) {
-    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-    if letters >= 2 && text.len() <= 128 && !is_address(text) {
-        named.push(Words::new(text).spaced().trim().to_owned());
-    }
+/// The texts of the members that say `name`.
+fn named(map: &Map<String, Json>) -> impl Iterator<Item = &str> {
+    let members = map.iter().filter(|(key, _)| key.to_lowercase().contains("name"));
+    members.flat_map(|(_, value)| {
+        let parts = value.as_object().into_iter().flat_map(|parts| parts.values().filter_map(Json::as_str));
+        value.as_str().into_iter().chain(parts)
+    })
+}
+
+/// A person or a place has at least two letters; a road may have one (`A7`).
+fn is_name(text: &str) -> bool {
+    text.chars().filter(|c| c.is_alphabetic()).nth(1).is_some() && is_title(text)
+}
+
+fn is_title(text: &str) -> bool {
+    text.chars().any(char::is_alphabetic) && text.len() <= 128 && !is_address(text)
 }
 
 fn says(spaced: &str, name: &str) -> bool {
@@ -210,7 +237,7 @@ mod tests {
 
     fn shown(json: &Json) -> Vec<Owner> {
         let mut found = Vec::new();
-        Owner::gather(json, &mut found);
+        Owner::gather(json, &[], &mut found);
         found
     }
 

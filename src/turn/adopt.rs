@@ -19,6 +19,7 @@ impl Session {
     /// [`OfferError`] when the offer was not made for this policy; nothing is changed then.
     pub fn adopt(&mut self, offer: &Offer) -> Result<(), OfferError> {
         self.policy = Arc::new(self.policy.with_offer(offer)?);
+        self.offers.push(offer.clone());
         let policy = self.policy.clone();
         self.note(|place| Entry::policy(Some(place), &policy.id, policy.hash, "the session brought policy text along"));
         self.policy.inventory.warm();

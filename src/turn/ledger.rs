@@ -56,6 +56,16 @@ impl Ledger {
         }
     }
 
+    /// Finds anew what each ask acts on, under another policy.
+    pub(super) fn reread(&mut self, policy: &Policy) {
+        for ask in &mut self.asks {
+            let reading = policy.read(&ask.clause);
+            ask.tools = reading.nouns().flat_map(|h| h.nouns()).collect();
+            ask.tools.sort_unstable();
+            ask.tools.dedup();
+        }
+    }
+
     /// What is still to be done.
     pub(super) fn open(&self) -> Vec<String> {
         self.asks.iter().filter(|a| !a.done).map(|a| a.clause.clone()).collect()

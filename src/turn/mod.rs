@@ -21,6 +21,7 @@ mod run;
 mod sanitise;
 mod session;
 mod speak;
+mod succeed;
 mod vote;
 mod witness;
 
@@ -29,3 +30,4 @@ pub use config::{Budget, Config, Replies};
 pub use event::{Done, Event, Events, Heard, TurnReport};
 pub use sanitise::sanitise;
 pub use session::{Models, Session};
+pub use succeed::SuccessionError;

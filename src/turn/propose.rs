@@ -106,7 +106,7 @@ impl Run<'_> {
 /// value, so its numbers narrow nothing.
 fn grounds(session: &Session) -> Grounds {
     let Some(said) = session.history.driver().last() else { return Grounds::default() };
-    let reading = session.policy.lexicon.read(said.words.clone());
+    let reading = session.policy.lexicon().read(said.words.clone());
     let (on, off) = (reading.has(PhraseRole::On), reading.has(PhraseRole::Off));
     let relative = reading.has(PhraseRole::Relative);
     Grounds {

@@ -10,7 +10,7 @@ use super::witness::Witness;
 use super::{Config, Events, Heard, TurnReport};
 use crate::journal::Entry;
 use crate::model::{Draft, Message, PolicyHash, Role, ToolCall, VerdictReport};
-use crate::policy::{HardLimits, Policy};
+use crate::policy::{HardLimits, Offer, Policy};
 use crate::state::{Clock, History, Now, Side, SystemClock};
 use crate::student::{Cancel, Student};
 use crate::tools::Removed;
@@ -56,6 +56,8 @@ pub struct Session {
     pub(super) spoken_under: Option<(PolicyHash, u64)>,
     /// The epoch of the car that the history knows.
     pub(super) epoch: u64,
+    /// What the session itself added to the policy.
+    pub(super) offers: Vec<Offer>,
     /// What this car lacks of the inventory for good.
     lacks: Removed,
     pub(super) witness: Witness,
@@ -91,6 +93,7 @@ impl Session {
             ledger: Ledger::default(),
             spoken_under: None,
             epoch,
+            offers: Vec::new(),
             lacks: Removed::default(),
             witness: Witness::default(),
         };
@@ -216,7 +219,7 @@ impl Session {
     }
 
     /// Looks which tools the car serves as it is.
-    fn take_stock(&mut self) {
+    pub(super) fn take_stock(&mut self) {
         let mut removed = self.lacks.clone();
         let names = self.policy.inventory.iter().map(|tool| tool.name.as_str());
         names.filter(|name| !self.vehicle.serves(name)).for_each(|name| removed.insert(name));

@@ -6,7 +6,7 @@ use super::carry::Acted;
 use super::run::{End, Run, complete};
 use crate::execute::Executed;
 use crate::model::Draft;
-use crate::policy::Policy;
+use crate::policy::{Policy, label};
 use crate::state::Outcome;
 use crate::verify::Verdict;
 
@@ -41,7 +41,7 @@ impl Run<'_> {
         let mut companions: Vec<(String, Vec<String>)> = Vec::new();
         let mut sentences: Vec<String> = Vec::new();
         for executed in &acted.executed {
-            let what = self.session.policy.call_words(&self.language, &executed.call);
+            let what = self.session.policy.call_words(&self.language, &executed.call, &self.session.history);
             let writes = self.session.policy.inventory.get(executed.call.tool.as_str()).is_some_and(|t| t.is_write());
             match (&executed.outcome, &executed.call.by) {
                 (Outcome::Done(payload), _) if !writes => sentences.extend(self.reading(payload)),
@@ -108,14 +108,27 @@ impl Run<'_> {
     fn reading(&self, payload: &Json) -> Option<String> {
         let policy = &self.session.policy;
         let mut parts: Vec<String> = Vec::new();
-        scalars(policy, payload, "", &mut parts, &|value, unit| policy.value_words(&self.language, value, unit));
+        let speak = |value: &Json, unit: &str| {
+            let word = value.as_str().filter(|word| self.session.history.identifiers().looks_like_one(word));
+            match word {
+                Some(identifier) => self.session.history.title(identifier).map(str::to_owned),
+                None => Some(policy.value_words(&self.language, value, unit)),
+            }
+        };
+        scalars(policy, payload, "", &mut parts, &speak);
         parts.truncate(SPOKEN);
         (!parts.is_empty()).then(|| self.say("reading", &[("what", &parts.join(", "))]))
     }
 }
 
 /// Names and values of a payload's plain members, at every depth, identifiers left out.
-fn scalars(policy: &Policy, json: &Json, name: &str, out: &mut Vec<String>, value: &dyn Fn(&Json, &str) -> String) {
+fn scalars(
+    policy: &Policy,
+    json: &Json,
+    name: &str,
+    out: &mut Vec<String>,
+    value: &dyn Fn(&Json, &str) -> Option<String>,
+) {
     match json {
         Json::Object(map) => map.iter().for_each(|(n, v)| scalars(policy, v, n, out, value)),
         Json::Array(items) => items.iter().for_each(|v| scalars(policy, v, name, out, value)),
@@ -124,7 +137,7 @@ fn scalars(policy: &Policy, json: &Json, name: &str, out: &mut Vec<String>, valu
             let identifier = name == "id" || name.ends_with("_id") || name == "description";
             if !identifier {
                 let unit = policy.model.attributes.iter().find(|a| a.field == name).map(|a| a.unit.as_str());
-                out.push(format!("{} {}", name.replace('_', " "), value(plain, unit.unwrap_or_default())));
+                out.extend(value(plain, unit.unwrap_or_default()).map(|value| format!("{} {value}", label(name))));
             }
         }
     }

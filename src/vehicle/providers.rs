@@ -20,7 +20,7 @@ mod register;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -37,7 +37,7 @@ use ask::Line;
 
 /// The registered providers, as a part of the car.
 pub struct Providers {
-    policy: Arc<Policy>,
+    policy: RwLock<Arc<Policy>>,
     clock: Arc<dyn Clock>,
     table: Mutex<Table>,
     /// Counts what happened to registrations, and wakes whoever announces it.
@@ -69,7 +69,28 @@ impl Providers {
     /// Nobody yet. `reserved` tools are carried out by providers only.
     pub fn new(policy: Arc<Policy>, reserved: impl IntoIterator<Item = ToolName>, clock: Arc<dyn Clock>) -> Self {
         let table = Mutex::new(Table { reserved: reserved.into_iter().collect(), by_tool: BTreeMap::new() });
-        Self { policy, clock, table, changes: watch::Sender::new(0) }
+        Self { policy: RwLock::new(policy), clock, table, changes: watch::Sender::new(0) }
+    }
+
+    /// Goes on under another policy. Who registered a tool that is another one now was accepted for what it
+    /// no longer is: all that it registered is withdrawn, and it may register anew.
+    pub fn adopt(&self, policy: Arc<Policy>) {
+        let old = std::mem::replace(&mut *self.policy.write().unwrap_or_else(PoisonError::into_inner), policy.clone());
+        let same = |tool: &ToolName| {
+            let (old, new) = (old.inventory.get(tool.as_str()), policy.inventory.get(tool.as_str()));
+            old.zip(new).is_some_and(|(old, new)| (old.kind, &old.schema) == (new.kind, &new.schema))
+        };
+        let owners: BTreeSet<String> = {
+            let table = self.table();
+            let stale = table.by_tool.iter().filter(|(tool, _)| !same(tool));
+            stale.map(|(_, registration)| registration.line.owner().to_owned()).collect()
+        };
+        owners.iter().for_each(|owner| drop(self.withdraw(owner)));
+    }
+
+    /// The policy whose tools are provided.
+    fn policy(&self) -> Arc<Policy> {
+        self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Each provided tool with who provides it: the first name by which it may, else its connection.
@@ -142,7 +163,8 @@ impl Vehicle for Providers {
     fn call<'a>(&'a self, call: &'a ToolCall, deadline: Duration) -> Pending<'a> {
         let found = self.table().by_tool.get(&call.tool).cloned();
         Box::pin(async move {
-            let tool = self.policy.inventory.get(call.tool.as_str());
+            let policy = self.policy();
+            let tool = policy.inventory.get(call.tool.as_str());
             let (Some(registration), Some(tool)) = (found, tool) else {
                 return Answer::Failed(format!("nobody on the bus carries out `{}` at the moment", call.tool));
             };

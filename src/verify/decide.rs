@@ -56,7 +56,7 @@ pub(super) fn decide(
     }
     let held = owed.debts.iter().any(|d| d.settled == Settled::Held);
     if held || !owed.consents.is_empty() {
-        return Verdict::Ask { question: question(policy, owed), bound: owed.amended.calls.clone() };
+        return Verdict::Ask { question: question(policy, history, owed), bound: owed.amended.calls.clone() };
     }
     let cleared = Cleared::new(owed.amended.clone(), binding);
     if changed { Verdict::Amend { cleared } } else { Verdict::Clear { cleared } }

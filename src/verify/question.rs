@@ -3,6 +3,7 @@
 use crate::model::ToolCall;
 use crate::obligations::{Owed, Settled};
 use crate::policy::Policy;
+use crate::state::History;
 
 /// The language that rules write their questions in; ours join them.
 const LANGUAGE: &str = "en";
@@ -11,7 +12,7 @@ const LANGUAGE: &str = "en";
 ///
 /// It lists the companions that would come along, because the yes covers them too (design §6:
 /// consent binds the exact calls).
-pub(super) fn question(policy: &Policy, owed: &Owed) -> String {
+pub(super) fn question(policy: &Policy, history: &History, owed: &Owed) -> String {
     let mut parts: Vec<String> = Vec::new();
     for consent in &owed.consents {
         if !consent.question.is_empty() && !parts.contains(&consent.question) {
@@ -32,11 +33,11 @@ pub(super) fn question(policy: &Policy, owed: &Owed) -> String {
         })
         .collect();
     if !held.is_empty() {
-        let calls: Vec<String> = held.iter().map(|c| policy.call_words(LANGUAGE, c)).collect();
+        let calls: Vec<String> = held.iter().map(|c| policy.call_words(LANGUAGE, c, history)).collect();
         parts.push(policy.say(LANGUAGE, "needs-also", &[("what", &policy.list(LANGUAGE, &calls))]));
     }
     if parts.is_empty() {
-        let calls: Vec<String> = owed.amended.calls.iter().map(|c| policy.call_words(LANGUAGE, c)).collect();
+        let calls: Vec<String> = owed.amended.calls.iter().map(|c| policy.call_words(LANGUAGE, c, history)).collect();
         parts.push(policy.say(LANGUAGE, "shall-i", &[("what", &policy.list(LANGUAGE, &calls))]));
     }
     parts.join(" ")

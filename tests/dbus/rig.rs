@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -117,6 +118,16 @@ impl Rig {
             assert!(Instant::now() < deadline, "obligatod did not come up: {}", rig.log());
             sleep(Duration::from_millis(10)).await;
         }
+        rig
+    }
+
+    #[allow(dead_code, reason = "the tests of updates have callers of other users")]
+    /// Starts both for callers of other users too, who may not look into the folder otherwise.
+    pub(crate) async fn start_open(setup: Setup) -> Self {
+        let rig = Self::start(setup).await;
+        let open = |path: &Path, mode| fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        open(rig.folder.path(), 0o755);
+        open(&rig.folder.path().join("bus"), 0o777);
         rig
     }
 

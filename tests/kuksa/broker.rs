@@ -12,8 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
-use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream, UnixListenerStream};
+use tokio_stream::wrappers::{ReceiverStream, UnixListenerStream};
 use tokio_stream::{Stream, StreamExt};
+use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status, Streaming};
 
@@ -139,7 +140,9 @@ impl Broker {
                 listener.set_nonblocking(true).unwrap();
                 self.address = Some(listener.local_addr().unwrap());
                 let _runtime = runtime.enter();
-                let incoming = TcpListenerStream::new(TcpListener::from_std(listener).unwrap());
+                let listener = TcpListener::from_std(listener).unwrap();
+                // As the real one: without it an answer may wait for an acknowledgement.
+                let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
                 runtime.spawn(server.add_service(service).serve_with_incoming(incoming));
             }
         }

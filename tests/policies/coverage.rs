@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use obligato::compile::coverage::{Account, Standing, coverage};
-use obligato::compile::trials::{self, PolicyTest};
+use obligato::compile::trials::{self, Written};
 use obligato::compile::{SetSource, SourceFile, compile};
 use obligato::policy::Policy;
 
@@ -56,7 +56,7 @@ fn every_sentence_of_the_car_bench_policy_is_accounted_for() {
 fn every_rule_is_tested(set: &SetSource) {
     let parts = compile(set).unwrap_or_else(|errors| panic!("{errors}")).parts;
     let policy = Policy::from_blob(&parts.to_blob().unwrap()).unwrap();
-    let mut tests: Vec<PolicyTest> = Vec::new();
+    let mut tests: Vec<Written> = Vec::new();
     for entry in fs::read_dir(set.folder.join("tests")).unwrap() {
         let path = entry.unwrap().path();
         let file = SourceFile::new(&path.display().to_string(), fs::read_to_string(&path).unwrap());
@@ -66,7 +66,7 @@ fn every_rule_is_tested(set: &SetSource) {
     for failure in &trials.failures {
         println!(
             "{}: `{}` {:?} {:?}",
-            failure.test.place, failure.test.name, failure.mismatches, failure.report.findings
+            failure.test.place, failure.test.test.name, failure.mismatches, failure.report.findings
         );
     }
     trials.weak.iter().for_each(|weak| println!("{weak}"));

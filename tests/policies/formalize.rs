@@ -27,6 +27,7 @@ fn set(prose: &str) -> SetSource {
         tools: SourceFile::read(&kitchen("tools.json")).unwrap(),
         vehicle: SourceFile::read(&kitchen("vehicle.toml")).unwrap(),
         rules: SourceFile::new("rules.cedar", ""),
+        tests: Vec::new(),
         folder: PathBuf::new(),
     }
 }

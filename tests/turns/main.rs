@@ -15,3 +15,4 @@ mod consent;
 mod faults;
 mod repair;
 mod scene;
+mod spoken;

@@ -85,7 +85,8 @@ impl Replay<'_> {
         let turn = record.place.map_or(0, |p| p.turn);
         let again = self.talks.entry(session.to_owned()).or_insert_with(|| Again::new(self.policy));
         // Words that were redacted cannot be judged again, whatever the draft is.
-        let redacted = record.body.to_string().contains("redacted");
+        let text = record.body.to_string();
+        let redacted = text.contains("\"redacted\":") || text.contains("[redacted ");
         let judgement = serde_json::from_value::<Judgement>(record.body).ok().filter(|_| !redacted);
         let Some(judgement) = judgement else {
             again.lose();

@@ -50,7 +50,7 @@ impl<'a> Proof<'a> {
     /// [`CompileErrors`] with everything that is wrong in it.
     pub(in crate::compile) fn text(&self, file: &SourceFile) -> Result<Text, CompileErrors> {
         let mut report = Report::default();
-        let set = SetSource { rules: file.clone(), ..self.set.clone() };
+        let set = SetSource { rules: file.clone(), tests: Vec::new(), ..self.set.clone() };
         let rules = rules::compile(&set, self.ground, &self.schema, &mut report);
         if let Some(errors) = report.failed() {
             return Err(errors);

@@ -12,7 +12,7 @@ use crate::compile::ground::Ground;
 use crate::compile::rules::Rules;
 use crate::compile::source::{Place, SetSource, SourceFile};
 use crate::compile::{CompileErrors, Compiled, compile, rules};
-use crate::policy::{PolicyParts, Rule};
+use crate::policy::{PackedTests, PolicyParts, Rule};
 use crate::state::EntityIx;
 
 /// A kind of request: who, does what, to what kind of thing.
@@ -97,6 +97,7 @@ impl Subject {
             tables: compiled.tables.clone(),
             phrases: Vec::new(),
             prose: Vec::new(),
+            tests: PackedTests::default(),
         };
         Self { schema, rules: stated, parts: Some(parts) }
     }

@@ -85,6 +85,7 @@ fn set(prose: &SourceFile, rules: SourceFile) -> SetSource {
         tools: SourceFile::new("tools.json", ""),
         vehicle: SourceFile::new("vehicle.toml", ""),
         rules,
+        tests: Vec::new(),
         folder: PathBuf::new(),
     }
 }

@@ -14,44 +14,15 @@ use crate::model::{Decision, Draft, ToolCall, Value};
 use crate::policy::Policy;
 use crate::state::{Now, NowField};
 use crate::tools::ParamType;
+use crate::trials::{Event, PolicyTest};
 
-/// One step of the conversation before the draft.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Event {
-    /// The driver said it.
-    Driver(String),
-    /// The assistant said it.
-    Assistant(String),
-    /// A call was made, with what it returned or why it failed.
-    Call {
-        /// The call.
-        call: ToolCall,
-        /// Its result.
-        result: Result<Json, String>,
-    },
-}
-
-/// One test.
+/// A test and where it stands.
 #[derive(Debug, Clone)]
-pub struct PolicyTest {
-    /// What it shows, as a sentence.
-    pub name: String,
+pub struct Written {
+    /// The test.
+    pub test: PolicyTest,
     /// Where it stands.
     pub place: Place,
-    /// The rules that it fails without.
-    pub rules: Vec<String>,
-    /// Place and time.
-    pub now: Now,
-    /// The conversation and the readings before the draft.
-    pub history: Vec<Event>,
-    /// The draft.
-    pub draft: Draft,
-    /// The verdict that is due.
-    pub verdict: Decision,
-    /// Exactly the calls that the harness owes, in any order; none: not looked at.
-    pub owed: Option<Vec<ToolCall>>,
-    /// Rules among the findings.
-    pub found: Vec<String>,
 }
 
 /// What can be wrong with a test.
@@ -140,32 +111,29 @@ struct RawEvent {
 ///
 /// # Errors
 /// [`CompileErrors`] with everything that is wrong.
-pub fn read(file: &SourceFile, policy: &Policy) -> Result<Vec<PolicyTest>, CompileErrors> {
+pub fn read(file: &SourceFile, policy: &Policy) -> Result<Vec<Written>, CompileErrors> {
     let raw: RawFile = toml::from_str(file.text()).map_err(|error| {
         let place = error.span().map_or_else(|| file.whole(), |span| file.at(span.start));
         CompileError::Toml { place, why: error.message().to_owned() }
     })?;
     let mut report = Report::default();
-    let mut tests: Vec<PolicyTest> = Vec::new();
+    let mut tests: Vec<Written> = Vec::new();
     for spanned in raw.test {
         let place = file.at(spanned.span().start);
         let raw = spanned.into_inner();
-        let mut fail = |fault| {
-            let (place, test) = (place.clone(), raw.name.clone());
-            report.errors.push(CompileError::Test { place, test, fault });
-        };
-        if let Some(before) = tests.iter().find(|t| t.name == raw.name) {
-            fail(TestFault::Duplicate(before.place.line));
+        let fault_of = |fault| CompileError::Test { place: place.clone(), test: raw.name.clone(), fault };
+        if let Some(before) = tests.iter().find(|t| t.test.name == raw.name) {
+            report.errors.push(fault_of(TestFault::Duplicate(before.place.line)));
         }
-        match one(&raw, policy, place.clone()) {
-            Ok(test) => tests.push(test),
-            Err(fault) => fail(fault),
+        match one(&raw, policy) {
+            Ok(test) => tests.push(Written { test, place }),
+            Err(fault) => report.errors.push(fault_of(fault)),
         }
     }
     report.failed().map_or(Ok(tests), Err)
 }
 
-fn one(raw: &RawTest, policy: &Policy, place: Place) -> Result<PolicyTest, TestFault> {
+fn one(raw: &RawTest, policy: &Policy) -> Result<PolicyTest, TestFault> {
     for rule in raw.rules.iter().chain(&raw.found) {
         if !policy.rules().iter().any(|r| r.id.as_str() == rule) {
             let near = Near::among(rule, policy.rules().iter().map(|r| r.id.as_str()));
@@ -178,12 +146,8 @@ fn one(raw: &RawTest, policy: &Policy, place: Place) -> Result<PolicyTest, TestF
     }
     let mut draft = Draft { reply: raw.reply.clone(), ..Draft::default() };
     draft.calls = raw.calls.as_ref().map(parse).transpose()?.unwrap_or_default();
-    for (call, n) in draft.calls.iter_mut().zip(1..) {
-        call.id = format!("draft_{n}").as_str().into();
-    }
-    Ok(PolicyTest {
+    let mut test = PolicyTest {
         name: raw.name.clone(),
-        place,
         rules: raw.rules.clone(),
         now: now(&raw.now, policy)?,
         history: history(raw, policy)?,
@@ -191,7 +155,9 @@ fn one(raw: &RawTest, policy: &Policy, place: Place) -> Result<PolicyTest, TestF
         verdict: raw.verdict,
         owed: raw.owed.as_ref().map(parse).transpose()?,
         found: raw.found.clone(),
-    })
+    };
+    test.number_calls();
+    Ok(test)
 }
 
 fn now(raw: &BTreeMap<String, Json>, policy: &Policy) -> Result<Now, TestFault> {
@@ -222,11 +188,6 @@ fn history(raw: &RawTest, policy: &Policy) -> Result<Vec<Event>, TestFault> {
             return Err(TestFault::Observed(name.clone()));
         }
         events.push(Event::Call { call: ToolCall::new(name, Default::default()), result: Ok(result.clone()) });
-    }
-    for (event, n) in events.iter_mut().zip(1..) {
-        if let Event::Call { call, .. } = event {
-            call.id = format!("past_{n}").as_str().into();
-        }
     }
     Ok(events)
 }
@@ -272,7 +233,7 @@ mod tests {
         let policy = Policy::new(compiled("").parts, PolicyHash::default()).unwrap();
         let text = format!("# one test\n[[test]]\nname = \"x\"\nverdict = \"clear\"\n{test}");
         match read(&SourceFile::new("t.toml", text), &policy) {
-            Ok(tests) => format!("{:?}", tests[0].draft.calls),
+            Ok(tests) => format!("{:?}", tests[0].test.draft.calls),
             Err(errors) => errors.to_string(),
         }
     }

@@ -1,125 +1,19 @@
-//! Running policy tests, and running them without the rules that they name.
+//! Running all tests of a set, and running them without the rules that they name.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZero;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::Value as Json;
-
-use super::file::{Event, PolicyTest};
-use crate::model::{Decision, PolicyHash, Resolution, Tier, VerdictReport};
-use crate::policy::{Advice, HardLimits, Policy, PolicyParts};
-use crate::state::{EffectModel, History, Now, Outcome};
-use crate::verify::{Binding, SessionId, Step, report};
-
-/// One way in which a draft was judged otherwise than a test says.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Mismatch {
-    /// Another verdict.
-    #[error("the verdict is {}, not {}", .found.as_str(), .due.as_str())]
-    Verdict {
-        /// The verdict that is due.
-        due: Decision,
-        /// The verdict that was given.
-        found: Decision,
-    },
-    /// A call that should be owed is not.
-    #[error("not owed: {0}")]
-    NotOwed(String),
-    /// A call is owed that should not be.
-    #[error("owed as well: {0}")]
-    OwedToo(String),
-    /// No finding names the rule.
-    #[error("no finding names the rule `{0}`")]
-    NotFound(String),
-}
-
-/// Judges the draft of one test. An empty list means that it passes.
-pub fn run(policy: &Policy, test: &PolicyTest) -> (Vec<Mismatch>, VerdictReport) {
-    let history = history(policy, test);
-    let limits = HardLimits::default();
-    let step = Step {
-        policy,
-        limits: &limits,
-        history: &history,
-        advice: Advice::Remedies,
-        binding: Binding { session: SessionId::from("test"), policy: policy.hash, epoch: 0 },
-        critic: None,
-        valve: None,
-    };
-    let checked = step.check(&test.draft);
-    let mut mismatches = Vec::new();
-    let found = checked.verdict.decision();
-    if found != test.verdict {
-        mismatches.push(Mismatch::Verdict { due: test.verdict, found });
-    }
-    if let Some(owed) = &test.owed {
-        let due: BTreeSet<_> = owed.iter().map(|c| (c.key(), c.to_string())).collect();
-        let owed_calls = checked.findings.iter().filter(|f| f.tier == Tier::Owed).flat_map(|f| &f.remedy);
-        let given: BTreeSet<_> = owed_calls.map(|c| (c.key(), c.to_string())).collect();
-        let missing = |from: &BTreeSet<_>, (key, _): &(_, String)| !from.iter().any(|(k, _)| k == key);
-        mismatches.extend(due.iter().filter(|c| missing(&given, c)).map(|(_, c)| Mismatch::NotOwed(c.clone())));
-        mismatches.extend(given.iter().filter(|c| missing(&due, c)).map(|(_, c)| Mismatch::OwedToo(c.clone())));
-    }
-    for rule in &test.found {
-        if !checked.findings.iter().any(|f| f.rule.as_ref().is_some_and(|r| r.as_str() == rule)) {
-            mismatches.push(Mismatch::NotFound(rule.clone()));
-        }
-    }
-    (mismatches, report(&checked))
-}
-
-fn history(policy: &Policy, test: &PolicyTest) -> History {
-    let mut history = History::new(&policy.model);
-    history.set_system(&policy.model, &system_message(&policy.model, &test.now));
-    history.end_step();
-    for event in &test.history {
-        match event {
-            Event::Driver(said) => history.heard(said),
-            Event::Assistant(said) => history.said(said),
-            Event::Call { call, result } => {
-                let made = history.called(&policy.inventory, call.clone());
-                history.end_step();
-                let outcome = match result {
-                    Ok(payload) => Outcome::Done(Arc::new(payload.clone())),
-                    Err(why) => Outcome::Failed(why.as_str().into()),
-                };
-                history.settle(&policy.model, &policy.inventory, made, outcome, None);
-            }
-        }
-        history.end_step();
-    }
-    history
-}
-
-/// Place and time as a system message says them: what stands there may also be named in calls.
-fn system_message(model: &EffectModel, now: &Now) -> String {
-    let mut assigned: BTreeMap<&str, Json> = BTreeMap::new();
-    for (field, name, path) in &model.now.fields {
-        let value = now.get(*field);
-        if !value.is_known() {
-            continue;
-        }
-        let mut at = assigned.entry(name).or_insert_with(|| Json::Object(Default::default()));
-        for member in path.split('.') {
-            if !at.is_object() {
-                *at = Json::Object(Default::default());
-            }
-            let Json::Object(members) = at else { break };
-            at = members.entry(member).or_insert(Json::Null);
-        }
-        *at = value.to_json(Resolution::ONE);
-    }
-    assigned.iter().map(|(name, json)| format!("{name} = {json}\n")).collect()
-}
+use super::file::Written;
+use crate::model::{PolicyHash, VerdictReport};
+use crate::policy::{Policy, PolicyParts};
+use crate::trials::{Mismatch, run};
 
 /// A test that fails.
 #[derive(Debug, Clone)]
 pub struct Failure {
     /// The test.
-    pub test: PolicyTest,
+    pub test: Written,
     /// How it fails.
     pub mismatches: Vec<Mismatch>,
     /// What the engine said.
@@ -172,10 +66,10 @@ impl Trials {
 }
 
 /// Runs all tests on all cores, then each without each rule that it names.
-pub fn try_all(parts: &PolicyParts, policy: &Policy, tests: &[PolicyTest]) -> Trials {
-    let judged = spread(tests, |test| run(policy, test));
+pub fn try_all(parts: &PolicyParts, policy: &Policy, tests: &[Written]) -> Trials {
+    let judged = spread(tests, |written| run(policy, &written.test));
     let mut trials = Trials { tests: tests.len(), ..Trials::default() };
-    let mut good: Vec<&PolicyTest> = Vec::new();
+    let mut good: Vec<&Written> = Vec::new();
     for (test, (mismatches, report)) in tests.iter().zip(judged) {
         if mismatches.is_empty() {
             good.push(test);
@@ -187,12 +81,12 @@ pub fn try_all(parts: &PolicyParts, policy: &Policy, tests: &[PolicyTest]) -> Tr
     // A test that fails anyhow says nothing about its rules.
     let removed = spread(policy.rules(), |rule| {
         let id = rule.id.as_str();
-        let naming: Vec<&&PolicyTest> = good.iter().filter(|t| t.rules.iter().any(|r| r == id)).collect();
+        let naming: Vec<&&Written> = good.iter().filter(|t| t.test.rules.iter().any(|r| r == id)).collect();
         let Some(without) = without(parts, policy.hash, id).filter(|_| !naming.is_empty()) else {
             return vec![Weak::Rule(id.to_owned())];
         };
-        let passing = naming.into_iter().filter(|test| run(&without, test).0.is_empty());
-        passing.map(|t| Weak::Test { test: format!("{}: `{}`", t.place, t.name), rule: id.to_owned() }).collect()
+        let passing = naming.into_iter().filter(|written| run(&without, &written.test).0.is_empty());
+        passing.map(|t| Weak::Test { test: format!("{}: `{}`", t.place, t.test.name), rule: id.to_owned() }).collect()
     });
     trials.weak = removed.into_iter().flatten().collect();
     trials
@@ -231,9 +125,9 @@ fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::testing::{VEHICLE, compiled, set};
+    use crate::compile::SourceFile;
+    use crate::compile::testing::compiled;
     use crate::compile::trials::read;
-    use crate::compile::{SourceFile, compile};
 
     /// A fan that must not run with open vents, as a remedy that closes them.
     const RULE: &str = r#"@id("airing") @source("policy.md:3") @kind("auto-action")
@@ -284,15 +178,5 @@ found = ["airing"]
         let weak = tried(RULE, &idle.join("\n")).weak;
         assert!(matches!(&weak[..], [Weak::Test { rule, .. }] if rule == "airing"), "{weak:?}");
         assert_eq!(tried(RULE, "").weak, [Weak::Rule("airing".to_owned())]);
-    }
-
-    #[test]
-    fn place_and_time_stand_in_the_system_message() {
-        let vehicle = VEHICLE.replace("[group]", "[now]\nlocation = \"HERE.id\"\nhour = \"HERE.clock.hour\"\n[group]");
-        let model = compile(&set(&vehicle, "")).unwrap().parts.model;
-        let mut now = Now::default();
-        now.set(crate::state::NowField::Location, crate::model::Value::word("bed_7"));
-        now.set(crate::state::NowField::Hour, crate::model::Value::Int(6));
-        assert_eq!(system_message(&model, &now), "HERE = {\"clock\":{\"hour\":6},\"id\":\"bed_7\"}\n");
     }
 }

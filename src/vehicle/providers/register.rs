@@ -164,8 +164,9 @@ impl Providers {
     /// A tool of the policy that the provider takes for the same thing.
     fn accept(&self, offered: &Offered, may: Option<&[String]>) -> Result<ToolName, Rejected> {
         let name = || offered.name.clone();
-        let Some(tool) = self.policy.inventory.get(&offered.name) else {
-            return Err(Rejected::UnknownTool { tool: name(), policy: self.policy.id.clone() });
+        let under = self.policy();
+        let Some(tool) = under.inventory.get(&offered.name) else {
+            return Err(Rejected::UnknownTool { tool: name(), policy: under.id.clone() });
         };
         if may.is_some_and(|tools| !tools.contains(&offered.name)) {
             return Err(Rejected::NotYours(name()));

@@ -1,0 +1,282 @@
+//! What can be wrong with an update. Each variant names the attack or the fault.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::{KeyId, utc};
+use crate::policy::{BlobError, HardLimitError};
+
+/// Why an update is not taken, or cannot be carried on with. Nothing is changed then, unless it says so.
+#[derive(Debug, thiserror::Error)]
+pub enum UpdateError {
+    /// A symbolic link, a pipe, a device or a folder in the place of a file.
+    #[error("{path} is {what}, not a regular file; it may lead anywhere and is not read")]
+    NotAFile {
+        /// What was delivered.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Larger than any update, so that reading it would exhaust the head unit (endless data attack).
+    #[error("the update takes {found} bytes or more, more than the {most} that are accepted (endless data attack)")]
+    Oversized {
+        /// Bytes found or claimed.
+        found: u64,
+        /// The cap.
+        most: u64,
+    },
+    /// Something else.
+    #[error("this is not {expected} (its first bytes say so); deliver what `obligato sign` wrote")]
+    NotAnUpdate {
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// Cut off.
+    #[error("the update is truncated: {found} bytes of {expected}; deliver it again")]
+    Truncated {
+        /// Bytes found.
+        found: usize,
+        /// Bytes that its header promises.
+        expected: usize,
+    },
+    /// More than it should be.
+    #[error("the update has {0} trailing bytes that no signature covers; deliver it again")]
+    Trailing(usize),
+    /// A later format of the envelope, or a policy for later engines alone.
+    #[error("the update needs the {what} format {found}, this release knows up to {known}; update the release first")]
+    NewerFormat {
+        /// Which format.
+        what: &'static str,
+        /// What it needs.
+        found: u16,
+        /// What this release knows.
+        known: u16,
+    },
+    /// A policy for earlier engines alone.
+    #[error("the policy was made for blob formats up to {found}, this release reads {known}; compile and sign it anew")]
+    OlderFormat {
+        /// The newest format it is for.
+        found: u16,
+        /// The format of this release.
+        known: u16,
+    },
+    /// A header that no `obligato sign` writes.
+    #[error("the header of the update cannot be used: {0}; sign it again")]
+    Header(String),
+    /// Signed by a key that nobody vouches for (arbitrary software attack).
+    #[error(
+        "the update is signed by the unknown key {0} (arbitrary software attack); deliver the list of keys first if it is new"
+    )]
+    UnknownKey(KeyId),
+    /// Signed by a key that was withdrawn (compromised key).
+    #[error("the update is signed by the revoked key {0} (key compromise); sign it with a key in use")]
+    RevokedKey(KeyId),
+    /// The signature does not belong to these bytes (arbitrary software attack).
+    #[error("the signature by key {0} does not belong to these bytes (arbitrary software attack, or damage)")]
+    BadSignature(KeyId),
+    /// For another product.
+    #[error("the update is for the target `{found}`, this one is `{expected}`; deliver it there")]
+    WrongTarget {
+        /// Its target.
+        found: String,
+        /// This target.
+        expected: String,
+    },
+    /// Another policy set.
+    #[error("the update is the policy `{found}`, this car runs `{expected}`; one set does not replace another")]
+    WrongPolicy {
+        /// Its policy.
+        found: String,
+        /// This car's policy.
+        expected: String,
+    },
+    /// Older than what was committed (rollback attack).
+    #[error("version {found} is older than version {floor}, which this car has committed to (rollback attack)")]
+    Rollback {
+        /// Its version.
+        found: u64,
+        /// The rollback floor.
+        floor: u64,
+    },
+    /// Another content under a version that is taken (rollback attack).
+    #[error(
+        "version {0} was committed with another content (rollback attack); every content needs a version of its own"
+    )]
+    SameVersion(u64),
+    /// Older than the list of keys in use (rollback attack).
+    #[error("list {found} of keys is older than list {floor}, which is in use (rollback attack)")]
+    KeysRollback {
+        /// Its version.
+        found: u64,
+        /// The list in use.
+        floor: u64,
+    },
+    /// A list that would leave the policy in force without a key.
+    #[error("the list of keys does not know {0}, which signed a policy in use; list it, among the revoked if need be")]
+    KeysForget(KeyId),
+    /// Past its expiry (freeze attack).
+    #[error("the update expired on {} (freeze attack: somebody holds back newer ones); sign it anew", utc(*.0))]
+    Expired(u64),
+    /// Before its time.
+    #[error("the update is not valid before {}; deliver it then", utc(*.0))]
+    NotYetValid(u64),
+    /// The time cannot be told.
+    #[error(
+        "the clock is not set, so nobody can tell whether the update is valid yet or expired; try again when it is"
+    )]
+    ClockUnset,
+    /// The blob inside cannot be used.
+    #[error("the policy inside the update cannot be used: {0}")]
+    Blob(#[from] BlobError),
+    /// Signed for tools that are not these.
+    #[error("the policy was signed for the tool inventory {signed}, {against} is {found}; compile and sign it for it")]
+    Inventory {
+        /// The digest in the header.
+        signed: String,
+        /// What it was compared with.
+        against: &'static str,
+        /// Its digest.
+        found: String,
+    },
+    /// The car lacks something that this policy does not know.
+    #[error("the car is configured for `{0}`, which the policy does not know: its inventory no longer fits the car")]
+    UnknownPart(String),
+    /// A rule that the car could not keep.
+    #[error(
+        "the rule `{rule}` needs the tool `{tool}`, which nothing in this car serves: the inventory breaks the rule"
+    )]
+    BrokenRule {
+        /// The rule.
+        rule: String,
+        /// The tool.
+        tool: String,
+    },
+    /// The car cannot be set up for what this policy says of it.
+    #[error("the car cannot be set up for this policy: {0}")]
+    Car(String),
+    /// The hard limits of the image do not fit.
+    #[error(transparent)]
+    Limits(#[from] HardLimitError),
+    /// Its own tests fail; the last good policy is in force.
+    #[error("the health check of version {version} failed: {why}; version {back} is in force again")]
+    Unhealthy {
+        /// Its version.
+        version: u64,
+        /// What failed.
+        why: String,
+        /// The version in force; 0: the factory's.
+        back: u64,
+    },
+    /// Its own tests fail before it was put in force; it is still staged.
+    #[error("the health check of the staged version {version} failed: {why}; it cannot be put in force")]
+    Unfit {
+        /// Its version.
+        version: u64,
+        /// What failed.
+        why: String,
+    },
+    /// Nothing is staged.
+    #[error("nothing is staged; stage an update first")]
+    NothingStaged,
+    /// Nothing waits for a decision.
+    #[error("no policy is on trial and none is staged; there is nothing to {0}")]
+    NothingToDo(&'static str),
+    /// A policy on trial has to be decided upon first.
+    #[error("version {0} is on trial; commit it or roll it back first")]
+    OnTrial(u64),
+    /// Another process works on the slots.
+    #[error("the slots in {0} are in use by another process; is the service running? then leave out --offline")]
+    InUse(PathBuf),
+    /// A record of ours is damaged.
+    #[error("{path} is damaged: {why}; {remedy}")]
+    Damaged {
+        /// The record.
+        path: PathBuf,
+        /// What is wrong.
+        why: &'static str,
+        /// What helps.
+        remedy: &'static str,
+    },
+    /// The trust file of the image cannot be used.
+    #[error("the trust file cannot be used: {0}")]
+    Trust(String),
+    /// A key cannot be read.
+    #[error("{0}")]
+    Key(String),
+    /// The file system refused.
+    #[error("cannot {what} {path}: {source}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Kinds of errors, for whoever branches on them: a name on D-Bus, an exit code on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// It is not an intact update.
+    Malformed,
+    /// No key in use vouches for it.
+    NotAuthentic,
+    /// Older than what was committed to.
+    Rollback,
+    /// Expired.
+    Expired,
+    /// Not valid yet.
+    NotYetValid,
+    /// The clock is not set.
+    ClockUnset,
+    /// Genuine, but not for this car as it is.
+    DoesNotFit,
+    /// Its own tests fail here.
+    Unhealthy,
+    /// There is nothing to do.
+    NothingToDo,
+    /// Something else must end first.
+    Busy,
+    /// The storage or the set-up is at fault.
+    Storage,
+}
+
+impl UpdateError {
+    /// Which kind it is.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::NotAFile { .. }
+            | Self::Oversized { .. }
+            | Self::NotAnUpdate { .. }
+            | Self::Truncated { .. }
+            | Self::Trailing(_)
+            | Self::Header(_)
+            | Self::Blob(_) => Class::Malformed,
+            Self::UnknownKey(_) | Self::RevokedKey(_) | Self::BadSignature(_) => Class::NotAuthentic,
+            Self::Rollback { .. } | Self::SameVersion(_) | Self::KeysRollback { .. } => Class::Rollback,
+            Self::Expired(_) => Class::Expired,
+            Self::NotYetValid(_) => Class::NotYetValid,
+            Self::ClockUnset => Class::ClockUnset,
+            Self::NewerFormat { .. }
+            | Self::OlderFormat { .. }
+            | Self::WrongTarget { .. }
+            | Self::WrongPolicy { .. }
+            | Self::KeysForget(_)
+            | Self::Inventory { .. }
+            | Self::UnknownPart(_)
+            | Self::BrokenRule { .. }
+            | Self::Car(_)
+            | Self::Limits(_) => Class::DoesNotFit,
+            Self::Unhealthy { .. } | Self::Unfit { .. } => Class::Unhealthy,
+            Self::NothingStaged | Self::NothingToDo(_) => Class::NothingToDo,
+            Self::OnTrial(_) | Self::InUse(_) => Class::Busy,
+            Self::Damaged { .. } | Self::Trust(_) | Self::Key(_) | Self::Io { .. } => Class::Storage,
+        }
+    }
+
+    /// An error of the file system, with what was tried.
+    pub(super) fn io<'a>(what: &'static str, path: &'a std::path::Path) -> impl FnOnce(io::Error) -> Self + 'a {
+        move |source| Self::Io { what, path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,41 @@
+//! Updates of the policy (design §9): every attack with its own error, a kill and a power loss at every
+//! write, the real service on a bus of its own, the update tools of the field.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "helpers of tests are tests"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod crashes;
+mod disk;
+mod fit;
+mod kills;
+mod kit;
+mod rejections;
+mod slots;
+
+#[cfg(feature = "compile")]
+mod car;
+#[cfg(feature = "compile")]
+mod command;
+#[cfg(feature = "compile")]
+mod costs;
+#[cfg(feature = "compile")]
+mod drop_folder;
+#[cfg(feature = "compile")]
+#[path = "../dbus/rig.rs"]
+#[allow(dead_code, reason = "the tests of the interface use the rest")]
+mod rig;
+#[cfg(feature = "compile")]
+mod rights;
+#[cfg(feature = "compile")]
+mod sessions;
+#[cfg(feature = "compile")]
+mod tools;
