@@ -4,7 +4,7 @@ SCORE := ../shared/score
 CARBENCH := ../shared/carbench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint fmt differential bench score policies critic yocto-check
+.PHONY: help demo build test lint fmt differential bench score policies critic man yocto-check
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ else
 	target/debug/obligato critic policies/car-bench --policy $(CARBENCH)/policy.md --tools $(CARBENCH)/tools.json \
 	    --results $(CARBENCH)/trajectories_*.jsonl.gz
 endif
+
+man: ## Manual pages and shell completions into target/man
+	cargo run --quiet --release --no-default-features --features compile,man --bin obligato -- man target/man
 
 yocto-check: ## Checks of the Yocto layer that need no build farm
 	yocto/check

@@ -1,24 +1,46 @@
 //! `obligato explain`: what each gate and each check of the critic looks for, and why.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
-use super::{CliError, Exit};
+use super::{CliError, Exit, load};
 #[cfg(feature = "compile")]
 use crate::compile::critic::CHECKS;
 use crate::gates::{GATES, Gate};
+use crate::policy::{Policy, Rule};
 
-/// List the gates and the checks of `critic`, or explain one
+/// List the gates and the checks of `critic`, or explain one; with a policy, its rules
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The gate or check to explain
+    /// The gate, check or rule to explain
     name: Option<String>,
+    /// Compiled policy, for its rules
+    #[arg(long, value_name = "X.obl")]
+    policy: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
-    match &args.name {
-        None => list(&mut io::stdout().lock()).map_err(CliError::output)?,
-        Some(name) => return one(name),
+    let policy = args.policy.as_deref().map(load::policy).transpose()?;
+    let mut out = io::stdout().lock();
+    match (&args.name, &policy) {
+        (None, None) => list(&mut out),
+        (None, Some(policy)) => policy
+            .rules()
+            .iter()
+            .try_for_each(|rule| writeln!(out, "{:<34}{:<15}{}", rule.id.as_str(), rule.kind.as_str(), rule.sentence)),
+        (Some(name), Some(policy)) => match policy.rules().iter().find(|rule| rule.id.as_str() == name) {
+            Some(rule) => print_rule(&mut out, policy, rule),
+            None => {
+                drop(out);
+                return one(name);
+            }
+        },
+        (Some(name), None) => {
+            drop(out);
+            return one(name);
+        }
     }
+    .map_err(CliError::output)?;
     Ok(Exit::Done)
 }
 
@@ -42,6 +64,16 @@ pub(super) fn one(name: &str) -> Result<Exit, CliError> {
         return Ok(Exit::Done);
     }
     Err(CliError::Unknown(format!("there is no gate or check `{name}`; `obligato explain` lists all of them")))
+}
+
+/// What `Policy.Explain` on D-Bus answers (kind, source, sentence), and what the rule demands.
+fn print_rule(out: &mut impl Write, policy: &Policy, rule: &Rule) -> io::Result<()> {
+    writeln!(out, "{} ({})\n\n{}  {}", rule.id, rule.kind, rule.sentence, rule.source)?;
+    writeln!(out, "when {}", policy.vocabulary().condition(&rule.when))?;
+    if rule.shadow {
+        writeln!(out, "in shadow: judged and recorded, never acted on")?;
+    }
+    Ok(())
 }
 
 fn print(out: &mut impl Write, name: &str, kind: &str, text: &str) -> io::Result<()> {

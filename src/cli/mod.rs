@@ -30,6 +30,7 @@ mod compile;
 mod coverage;
 #[cfg(feature = "compile")]
 mod critic;
+mod daemon;
 mod diff;
 mod explain;
 #[cfg(feature = "compile")]
@@ -39,6 +40,9 @@ mod formalize;
 mod inspect;
 mod keygen;
 mod load;
+mod log;
+#[cfg(feature = "man")]
+mod man;
 mod output;
 mod page;
 mod policy;
@@ -51,6 +55,8 @@ mod test;
 #[cfg(feature = "kuksa")]
 mod vehicle;
 mod verify;
+
+pub use daemon::main as daemon_main;
 
 use std::process::ExitCode;
 
@@ -86,6 +92,9 @@ enum Command {
     #[cfg(feature = "compile")]
     Bench(bench::Args),
     Explain(explain::Args),
+    Log(log::Args),
+    #[cfg(feature = "man")]
+    Man(man::Args),
     Keygen(keygen::Args),
     Sign(sign::Args),
     Inspect(inspect::Args),
@@ -181,6 +190,9 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "compile")]
         Command::Bench(args) => bench::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Log(args) => log::run(&args),
+        #[cfg(feature = "man")]
+        Command::Man(args) => man::run(&args),
         Command::Keygen(args) => keygen::run(&args),
         Command::Sign(args) => sign::run(&args),
         Command::Inspect(args) => inspect::run(&args),
@@ -274,6 +286,9 @@ pub enum CliError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// A journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] crate::journal::JournalError),
     /// An update is not taken, or a key cannot be used.
     #[error(transparent)]
     Update(#[from] UpdateError),

@@ -39,8 +39,24 @@ pub struct Verified {
 ///
 /// # Errors
 /// [`JournalError`] when the folder cannot be read; the items carry their own.
-pub fn records(folder: &Path) -> Result<impl Iterator<Item = Result<Record, JournalError>>, JournalError> {
+pub fn records(folder: &Path) -> Result<impl Iterator<Item = Result<Record, JournalError>> + use<>, JournalError> {
     Ok(Chain::new(segments::list(folder)?))
+}
+
+/// Records behind a number, oldest first: what came in since a reader last looked. Segments that hold
+/// only older ones are not opened, so these records are proved among themselves only.
+///
+/// # Errors
+/// [`JournalError`] when the folder cannot be read; the items carry their own.
+pub fn newer(
+    folder: &Path,
+    after: u64,
+) -> Result<impl Iterator<Item = Result<Record, JournalError>> + use<>, JournalError> {
+    let mut segments = segments::list(folder)?;
+    let older = segments.iter().filter(|s| s.first <= after.saturating_add(1)).count().saturating_sub(1);
+    segments.drain(..older);
+    let chain = Chain::new(segments);
+    Ok(chain.filter(move |record| record.as_ref().map_or(true, |r| r.seq > after)))
 }
 
 /// Proves a whole journal.

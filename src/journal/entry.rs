@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use crate::model::{Draft, PolicyHash, ReadBack, ReportedCall, ToolCall, VerdictReport};
+use super::{Action, Judgement};
+use crate::model::{Draft, PolicyHash, ReadBack, ReportedCall, RuleId, ToolCall, VerdictReport};
+use crate::policy::{HardLimits, Policy};
 use crate::state::Outcome;
 
 /// What a record is about.
@@ -32,13 +34,55 @@ pub enum Kind {
     Reply,
     /// Something of our own failed.
     Fault,
+    /// The service began.
+    Started,
+    /// The service ended in order.
+    Stopped,
+    /// Another policy judges from here on.
+    Policy,
+    /// A session was opened or closed.
+    Session,
+    /// Records were lost before they could be written.
+    Dropped,
+    /// What a policy that does not act would have said.
+    Shadow,
+    /// Something that we did was undone.
+    Undone,
 }
 
 impl Kind {
     /// Whether the car changed or a turn ended: what must survive a power loss under
     /// [`super::Durability::Effects`].
     pub(super) fn is_effect(self) -> bool {
-        matches!(self, Self::Opened | Self::Recovered | Self::Executed | Self::Grant | Self::Reply | Self::Fault)
+        match self {
+            Self::Opened | Self::Recovered | Self::Executed | Self::Grant | Self::Reply | Self::Fault => true,
+            Self::Started | Self::Stopped | Self::Policy | Self::Dropped => true,
+            Self::Turn | Self::Draft | Self::Verdict | Self::Question => false,
+            Self::Session | Self::Shadow | Self::Undone => false,
+        }
+    }
+
+    /// The name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Opened => "opened",
+            Self::Recovered => "recovered",
+            Self::Turn => "turn",
+            Self::Draft => "draft",
+            Self::Verdict => "verdict",
+            Self::Executed => "executed",
+            Self::Question => "question",
+            Self::Grant => "grant",
+            Self::Reply => "reply",
+            Self::Fault => "fault",
+            Self::Started => "started",
+            Self::Stopped => "stopped",
+            Self::Policy => "policy",
+            Self::Session => "session",
+            Self::Dropped => "dropped",
+            Self::Shadow => "shadow",
+            Self::Undone => "undone",
+        }
     }
 }
 
@@ -88,13 +132,66 @@ impl Entry {
         Self::of(Kind::Draft, Some(place), body)
     }
 
-    /// A draft was judged by a policy.
+    /// A draft was judged.
+    ///
+    /// # Errors
+    /// When the judgement cannot be written as JSON.
+    pub fn verdict(place: Place, judgement: &Judgement) -> Result<Self, serde_json::Error> {
+        Ok(Self::of(Kind::Verdict, Some(place), serde_json::to_value(judgement)?))
+    }
+
+    /// What a policy that does not act says of a draft that another one judged: `of` is `candidate` for a
+    /// whole policy set, `rules` for the rules of the set in force that are in shadow.
     ///
     /// # Errors
     /// When the report cannot be written as JSON.
-    pub fn verdict(place: Place, policy: PolicyHash, report: &VerdictReport) -> Result<Self, serde_json::Error> {
-        let body = json!({"policy": policy.to_string(), "report": serde_json::to_value(report)?});
-        Ok(Self::of(Kind::Verdict, Some(place), body))
+    pub fn shadow(
+        place: Place,
+        of: &str,
+        policy: PolicyHash,
+        judged: &Judgement,
+        report: &VerdictReport,
+    ) -> Result<Self, serde_json::Error> {
+        let body = json!({
+            "of": of, "policy": policy.to_string(), "number": judged.number,
+            "was": judged.report.verdict.as_str(), "report": serde_json::to_value(report)?,
+        });
+        Ok(Self::of(Kind::Shadow, Some(place), body))
+    }
+
+    /// A value that a call of ours had set was changed back. `how` is `hands` or `request`.
+    pub fn undone(action: &Action, field: &str, values: [String; 3], how: &str, after: Duration) -> Self {
+        let [before, ours, now] = values;
+        let body = json!({
+            "call": call(&action.call), "rule": action.rule().map(RuleId::as_str), "field": field,
+            "before": before, "ours": ours, "now": now, "how": how,
+            "after_ms": u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+        });
+        Self::of(Kind::Undone, Some(action.place.clone()), body)
+    }
+
+    /// The service began, under a policy and the limits beneath it.
+    pub fn started(version: &str, policy: &Policy, limits: &HardLimits) -> Self {
+        let body = json!({
+            "version": version, "id": policy.id, "policy": policy.hash.to_string(),
+            "limits": serde_json::to_value(limits).unwrap_or_default(),
+        });
+        Self::of(Kind::Started, None, body)
+    }
+
+    /// Another policy judges from here on: in a session that brought text along, or everywhere.
+    pub fn policy(place: Option<Place>, id: &str, hash: PolicyHash, why: &str) -> Self {
+        Self::of(Kind::Policy, place, json!({"id": id, "policy": hash.to_string(), "why": why}))
+    }
+
+    /// A session was opened or closed (`what`).
+    pub fn session(place: Place, what: &str, why: &str) -> Self {
+        Self::of(Kind::Session, Some(place), json!({"what": what, "why": why}))
+    }
+
+    /// So many records were lost before they could be written.
+    pub fn dropped(records: u64, why: &str) -> Self {
+        Self::of(Kind::Dropped, None, json!({"records": records, "why": why}))
     }
 
     /// A call was made under a policy; `took` is its wall time, the read-back included.
@@ -195,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_carries_the_report_and_the_policy_it_came_from() {
+    fn a_verdict_carries_the_report_and_the_draft_and_reads_back_whole() {
         let report = VerdictReport {
             verdict: Decision::Ask,
             micros: 12.5,
@@ -204,8 +301,27 @@ mod tests {
             question: Some("Open it?".to_owned()),
             speak: None,
         };
-        let entry = Entry::verdict(Place::new("1", 1), PolicyHash([7; 32]), &report).unwrap();
+        let judgement = Judgement {
+            number: 1,
+            policy: PolicyHash([7; 32]),
+            apply: crate::policy::Advice::Remedies,
+            in_turn: true,
+            critic: false,
+            draft: (&Draft::calls(vec![ToolCall::new("open", Arguments::default())])).into(),
+            ground: crate::state::Ground::default(),
+            report,
+            faults: vec!["the gate `x` failed".to_owned()],
+        };
+        let entry = Entry::verdict(Place::new("1", 1), &judgement).unwrap();
         assert_eq!(entry.body["report"]["verdict"], "ask");
         assert_eq!(entry.body["policy"], "07".repeat(32));
+        assert_eq!(serde_json::from_value::<Judgement>(Json::Object(entry.body)).unwrap(), judgement);
+    }
+
+    #[test]
+    fn a_kind_is_written_by_its_name() {
+        for kind in [Kind::Opened, Kind::Started, Kind::Shadow, Kind::Undone, Kind::Dropped] {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        }
     }
 }

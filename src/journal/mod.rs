@@ -12,14 +12,18 @@
 mod chain;
 mod entry;
 mod error;
+mod judgement;
 mod record;
 mod redact;
 mod resume;
 mod segments;
+mod sink;
 mod writer;
 
-pub use chain::{Torn, Verified, records, verify};
+pub use chain::{Torn, Verified, newer, records, verify};
 pub use entry::{Entry, Kind, Place};
 pub use error::{BreakKind, ChainBreak, JournalError};
+pub use judgement::{Drafted, DraftedCall, DraftedFault, Judgement};
 pub use record::Record;
+pub use sink::{Action, Changed, Note, Sink};
 pub use writer::{Durability, Journal, Settings};

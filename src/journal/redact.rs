@@ -72,10 +72,22 @@ impl Redactor {
             Json::String(text) => text.clone(),
             other => other.to_string(),
         };
+        let replaced = std::mem::take(value);
         *value = self.mark(&text);
-        if text.len() >= SHORTEST && !self.remembered.contains(&text) {
-            self.remembered.truncate(REMEMBERED - 1);
-            self.remembered.push_front(text);
+        self.remember(replaced);
+    }
+
+    /// Keeps the texts of what was replaced, those inside a list or an object one by one: each may be quoted
+    /// by itself.
+    fn remember(&mut self, replaced: Json) {
+        match replaced {
+            Json::String(text) if text.len() >= SHORTEST && !self.remembered.contains(&text) => {
+                self.remembered.truncate(REMEMBERED - 1);
+                self.remembered.push_front(text);
+            }
+            Json::Array(items) => items.into_iter().for_each(|item| self.remember(item)),
+            Json::Object(map) => map.into_iter().for_each(|(_, item)| self.remember(item)),
+            _ => {}
         }
     }
 
@@ -141,6 +153,15 @@ mod tests {
         redactor.apply(&mut question);
         let hash = draft["arguments"]["text"]["redacted"].as_str().unwrap();
         assert_eq!(question["question"], format!("Send \"[redacted {hash}]\" to A?"));
+    }
+
+    #[test]
+    fn a_text_inside_a_redacted_object_is_not_given_away_by_a_quote_either() {
+        let mut redactor = redactor(&["arguments"]);
+        redactor.apply(&mut body(json!({"arguments": {"to": ["anna@example.org"], "level": 3}})));
+        let mut finding = body(json!({"because": "\"anna@example.org\" was not named"}));
+        redactor.apply(&mut finding);
+        assert!(!finding["because"].as_str().unwrap().contains("anna"), "{finding:?}");
     }
 
     #[test]

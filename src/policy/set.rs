@@ -113,6 +113,15 @@ impl Policy {
         })
     }
 
+    /// This set with its rules in shadow acting, for judging beside it; none where no rule is in shadow.
+    pub fn awake(&self) -> Option<Self> {
+        self.rules.iter().any(|rule| rule.shadow).then(|| {
+            let mut awake = self.clone();
+            awake.rules.iter_mut().for_each(|rule| rule.shadow = false);
+            awake
+        })
+    }
+
     /// All rules.
     pub fn rules(&self) -> &[Rule] {
         &self.rules

@@ -69,11 +69,28 @@ impl Car {
         self.shared.fitted.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The car itself, whichever it is set up as: for whoever only looks at it.
+    pub(super) fn whole(&self) -> Arc<dyn Vehicle> {
+        Arc::new(Whole(self.clone()))
+    }
+
     /// The car as one session sees it: what another session writes is a change by other hands, which
     /// makes this session's verdicts stale and its picture of the car old.
     pub(super) fn seat(&self, policy: Arc<Policy>) -> Arc<dyn Vehicle> {
         let own = AtomicU64::new(self.shared.writes.load(Ordering::Acquire));
         Arc::new(Seat { vehicle: self.fitted().vehicle, car: self.clone(), policy, own })
+    }
+}
+
+struct Whole(Car);
+
+impl Vehicle for Whole {
+    fn call<'a>(&'a self, call: &'a ToolCall, deadline: Duration) -> Pending<'a> {
+        Box::pin(async move { self.0.fitted().vehicle.call(call, deadline).await })
+    }
+
+    fn epoch(&self) -> u64 {
+        self.0.fitted().vehicle.epoch()
     }
 }
 

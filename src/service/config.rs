@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Bus, ServiceError};
+use super::{Bus, JournalConfig, ServiceError, ShadowConfig};
 use crate::turn;
 
 /// Everything `obligatod` is told.
@@ -26,6 +26,10 @@ pub struct Config {
     pub offer: OfferConfig,
     /// Updates of the policy.
     pub update: UpdateConfig,
+    /// What is recorded.
+    pub journal: JournalConfig,
+    /// What judges without acting.
+    pub shadow: ShadowConfig,
     /// The service itself.
     pub service: ServiceConfig,
 }
@@ -218,7 +222,7 @@ impl Config {
         let mut config: Self = toml::from_str(&text)
             .map_err(|source| ServiceError::Config { path: path.to_owned(), source: Box::new(source) })?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let Self { policy, limits, student, vehicle, offer, update, .. } = &mut config;
+        let Self { policy, limits, student, vehicle, offer, update, journal, shadow, .. } = &mut config;
         let paths = [
             policy,
             limits,
@@ -229,6 +233,8 @@ impl Config {
             &mut offer.cache,
             &mut offer.answers,
             &mut update.trust,
+            &mut journal.folder,
+            &mut shadow.policy,
         ];
         #[cfg(feature = "kuksa")]
         let paths = paths.into_iter().chain([&mut vehicle.kuksa.ca, &mut vehicle.kuksa.token]);

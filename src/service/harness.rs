@@ -14,6 +14,7 @@ use super::in_force::InForce;
 use super::offers::Offers;
 use super::open::{Holder, OpenSession};
 use super::readiness::Readiness;
+use super::record::Recorder;
 use super::relay::{Ended, relay};
 use super::session::Session;
 use super::sessions::Sessions;
@@ -40,6 +41,8 @@ pub(super) struct Harness {
     pub(super) offers: Arc<Offers>,
     /// Who carries out tools on the bus.
     pub(super) providers: Arc<Providers>,
+    /// Records what happens.
+    pub(super) recorder: Arc<Recorder>,
     pub(super) worker: Worker,
     pub(super) readiness: Arc<watch::Sender<Readiness>>,
     /// How many sessions are open, for whoever announces it.
@@ -64,6 +67,8 @@ impl Harness {
             return Err(error.into());
         }
         self.count.send_replace(self.sessions.count());
+        let holder = format!("{:?}", session.holder);
+        self.recorder.session(session.path.as_str(), 0, "opened", &holder);
         tracing::info!(session = session.path.as_str(), holder = ?session.holder, "a session was opened");
         Ok(session)
     }
@@ -75,6 +80,7 @@ impl Harness {
         // It may be gone already when a client closes a session that is just expiring.
         let _ = connection.object_server().remove::<Session, _>(&*session.path).await;
         self.count.send_replace(self.sessions.count());
+        self.recorder.session(session.path.as_str(), session.turn(), "closed", why);
         tracing::info!(session = session.path.as_str(), why, "a session was closed");
     }
 

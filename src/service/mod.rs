@@ -4,6 +4,7 @@
 //! /org/obligato/Harness1             Manager   opens sessions, says how the service is
 //!                                    Policy    says what the policy says, and updates it
 //!                                    Providers takes tools that others on the bus carry out
+//!                                    Journal   how the journal is, what was counted
 //! /org/obligato/Harness1/session/N   Session   one conversation
 //!
 //! Session ─ claim ─▶ Worker (one thread, owns the models) ─ told ─▶ relay ─ signals ─▶ the client
@@ -31,6 +32,7 @@ mod parts;
 mod policy;
 mod providers;
 mod readiness;
+mod record;
 mod relay;
 mod run;
 mod session;
@@ -52,6 +54,7 @@ pub use local::LocalUpdates;
 pub use manager::ManagerProxy;
 pub use policy::PolicyProxy;
 pub use providers::ProvidersProxy;
+pub use record::{JournalConfig, JournalProxy, ShadowConfig, Sync};
 pub use run::run;
 pub use session::SessionProxy;
 

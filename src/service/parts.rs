@@ -13,6 +13,7 @@ use super::config::{Config, ProviderConfig, VehicleConfig, VehicleKind};
 use super::in_force::InForce;
 use super::local::LocalUpdates;
 use super::offers::Offers;
+use super::record::Recorder;
 use super::run::Parts;
 use super::students;
 use super::updates::opened;
@@ -46,11 +47,15 @@ pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceEr
     };
     let Assembled { car, situation, providers, removed } = assembled;
     let in_force = Arc::new(InForce::new(policy));
+    let under = in_force.get();
+    let recorder = Recorder::start(&config.journal, &config.shadow, &under, &limits, car.whole(), runtime)?;
     let (turn, force, seats) = (config.turn.clone(), in_force.clone(), car.clone());
+    let sink = recorder.clone();
     let make_session = Box::new(move |path: &str| {
         let (id, policy) = (SessionId::from(path), force.get());
         let seat = seats.seat(policy.clone());
         let mut session = Session::new(id, policy, limits.clone(), turn.clone(), seat);
+        session.set_sink(sink.clone());
         session.set_system(&situation);
         session.set_removed(removed.clone());
         session
@@ -58,7 +63,7 @@ pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceEr
     let offers = Arc::new(Offers::new(&config.offer, compiler(&config.offer)?));
     let updates = opened(updates, slot, version);
     let load = students::loader(&config.student)?;
-    Ok(Parts { in_force, car, updates, make_session, offers, providers, load })
+    Ok(Parts { in_force, car, updates, make_session, offers, providers, recorder, load })
 }
 
 /// What a configuration makes of a policy.

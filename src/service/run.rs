@@ -19,6 +19,7 @@ use super::offers::Offers;
 use super::policy::{PolicyObject, announce as announce_policy};
 use super::providers::{self, ProvidersObject};
 use super::readiness::Readiness;
+use super::record::{self, JournalObject, Recorder};
 use super::sessions::Sessions;
 use super::supervise::{Signals, feed_watchdog, notify};
 use super::tidy::{expire, follow_clients, names};
@@ -64,6 +65,8 @@ pub(super) struct Parts {
     pub(super) offers: Arc<Offers>,
     /// Who carries out tools on the bus.
     pub(super) providers: Arc<Providers>,
+    /// Records what happens.
+    pub(super) recorder: Arc<Recorder>,
     /// Loads the models; none: there will be no model.
     pub(super) load: Option<Load>,
 }
@@ -83,6 +86,7 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
         updates: parts.updates,
         offers: parts.offers,
         providers: parts.providers,
+        recorder: parts.recorder,
         worker,
         readiness,
         count: watch::Sender::new(0),
@@ -93,6 +97,7 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
     let (connection, names, owners) = connect(&harness).await?;
     let longest = harness.config.turn.budget.wall() * 2 + Duration::from_secs(30);
     watched("announcements", announce(harness.clone(), connection.clone()));
+    watched("the journal", record::announce(harness.recorder.clone(), connection.clone()));
     watched("the policy", announce_policy(harness.clone(), connection.clone()));
     watched("the list of providers", providers::announce(harness.clone(), connection.clone()));
     watched("the life of providers", providers::follow(harness.clone(), owners));
@@ -121,6 +126,7 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
     if harness.worker.running_for().is_none() && thread.join().is_err() {
         tracing::error!("the worker broke down");
     }
+    harness.recorder.stop();
     Ok(())
 }
 
@@ -145,6 +151,7 @@ async fn connect(
         .serve_at(ROOT_PATH, Manager::new(harness.clone()))
         .serve_at(ROOT_PATH, PolicyObject::new(harness.clone()))
         .serve_at(ROOT_PATH, ProvidersObject::new(harness.clone()))
+        .serve_at(ROOT_PATH, JournalObject::new(harness.recorder.clone()))
         .build()
         .await
         .map_err(error)?;

@@ -14,6 +14,7 @@ use super::harness::Harness;
 use super::local::{CarFor, LocalUpdates};
 use super::open::OpenSession;
 use super::work::Work;
+use crate::journal::{Entry, Note, Sink};
 use crate::policy::Policy;
 use crate::policy::update::{Class, Slot, Status, UpdateError};
 
@@ -168,6 +169,8 @@ impl Harness {
         }
         self.providers.adopt(policy.clone());
         self.in_force.replace(policy.clone());
+        let note = Entry::policy(None, &policy.id, policy.hash, "it was put in force");
+        self.recorder.note(Note::Entry(note));
         tracing::info!(policy = policy.id, hash = %policy.hash, "another policy is in force");
         let go_on = |session: &Arc<OpenSession>| session.succeed(&policy, self.car.seat(policy.clone())).err();
         let all = self.sessions.all();

@@ -171,6 +171,7 @@ fn attempt(job: &Job, models: Option<&mut Models>, runtime: &Handle) -> Told {
         Err(refusal) => return Told::Broke(refusal.to_string()),
     };
     let conversation: &mut Session = &mut conversation;
+    conversation.begin(job.turn);
     let mut events = |event| {
         // Nobody listens when the client is gone; the turn is being cancelled then.
         let _ = job.told.send(Told::Event(event));

@@ -100,6 +100,8 @@ pub struct History {
     pub(super) grants: Vec<(CallKey, u32)>,
     pub(super) deaf: bool,
     pub(super) clock: Option<Duration>,
+    /// After how many calls the car was forgotten; at most one entry a call.
+    pub(super) forgotten: Vec<u32>,
 }
 
 impl History {
@@ -123,6 +125,7 @@ impl History {
             grants: Vec::new(),
             deaf: false,
             clock: None,
+            forgotten: Vec::new(),
         }
     }
 
@@ -286,6 +289,10 @@ impl History {
     /// Forgets what was read of the car, because it changed by other hands (a switch was pressed).
     pub fn forget_car(&mut self) {
         Arc::make_mut(&mut self.world).forget();
+        let calls = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+        if self.forgotten.last() != Some(&calls) {
+            self.forgotten.push(calls);
+        }
     }
 
     /// Says whether the driver's latest words may agree to what was last said to the driver. In a live

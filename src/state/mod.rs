@@ -8,6 +8,7 @@ mod apply;
 mod clock;
 mod contents;
 mod effects;
+mod ground;
 mod history;
 mod identifiers;
 mod ingest;
@@ -27,6 +28,7 @@ pub use effects::{
     Also, AttrIx, AttrType, Attribute, Condition, EffectModel, Entity, EntityIx, GroupIx, ItemArgument, ItemRef,
     Literal, NowPaths, Observation, ObservationField, ResultShape, Roles, Set, SetFrom, Side, ToolEffect,
 };
+pub use ground::{Ground, Mark};
 pub use history::{CallRef, History, Outcome, PastCall, Utterance};
 pub use identifiers::{Identifiers, Seen};
 pub use ingest::IngestError;

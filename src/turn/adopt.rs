@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Session;
+use crate::journal::Entry;
 use crate::policy::{Offer, OfferError, Policy};
 
 impl Session {
@@ -19,6 +20,8 @@ impl Session {
     pub fn adopt(&mut self, offer: &Offer) -> Result<(), OfferError> {
         self.policy = Arc::new(self.policy.with_offer(offer)?);
         self.offers.push(offer.clone());
+        let policy = self.policy.clone();
+        self.note(|place| Entry::policy(Some(place), &policy.id, policy.hash, "the session brought policy text along"));
         self.policy.inventory.warm();
         self.policy.attend(&self.history);
         Ok(())

@@ -60,7 +60,8 @@ impl Run<'_> {
                     draft
                 }
                 Err(stale) => {
-                    acted.stopped = Some(stale.to_string());
+                    tracing::warn!(%stale, "the clearance never held long enough; nothing more is done");
+                    acted.stopped = Some(self.say("stopped", &[]));
                     break;
                 }
             };
@@ -111,9 +112,11 @@ impl Run<'_> {
             now,
             valid_for: VALID_FOR,
         };
+        let before = session.history.world().clone();
         let executed =
             self.runtime.block_on(carry_out(cleared, &conditions, session.vehicle.as_ref(), &mut session.history))?;
         session.history.end_step();
+        session.note_executed(&executed, &before);
         session.ledger.done(&session.policy, &executed);
         let (outcome, detail) = words(&executed);
         record(&mut session.conversation, &session.policy.model.result, &executed);

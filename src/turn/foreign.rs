@@ -8,6 +8,7 @@ use super::propose::Absent;
 use super::run::{End, GATHERS, Run, message};
 use super::session::{Models, Pending, Session};
 use super::{Events, Heard};
+use crate::journal::Entry;
 use crate::model::{Draft, Role, VerdictReport};
 use crate::student::Cancel;
 use crate::verify::{Checked, Verdict, report};
@@ -17,11 +18,15 @@ impl Session {
     /// that is not the driver's, or was hardly heard, is not taken in at all.
     pub fn heard(&mut self, heard: &Heard) {
         self.refresh();
+        self.note(|place| Entry::turn(place, &heard.text));
         self.history.revoke_grants();
         // A question that the assistant has not put to the driver yet cannot be answered.
         let spoken = |p: &Pending| self.history.spoken().last().is_some_and(|u| u.step >= p.step);
         let pending = self.pending.take().filter(spoken);
         let said = answer(&self.policy, &self.config, heard, pending.as_ref());
+        if let Some(pending) = pending.as_ref().filter(|_| said != Answer::Other) {
+            self.note(|place| Entry::grant(place, said == Answer::Yes, &pending.bound));
+        }
         if said == Answer::NotTheDriver {
             self.spoken_under = None; // the question died with this answer
             return;

@@ -23,6 +23,7 @@ mod session;
 mod speak;
 mod succeed;
 mod vote;
+mod witness;
 
 pub use budget::Exhausted;
 pub use config::{Budget, Config, Replies};

@@ -4,6 +4,7 @@ use super::Event;
 use super::run::{End, Run};
 use super::session::Session;
 use super::vote::modal;
+use crate::journal::Entry;
 use crate::model::{Draft, Finding, ReportedCall};
 use crate::policy::PhraseRole;
 use crate::student::{Answer, Grounds, Objection, Prompt, Student};
@@ -84,6 +85,7 @@ impl Run<'_> {
         match student.draft(&prompt) {
             Ok(Answer { draft, usage }) => {
                 self.account.book(usage);
+                self.session.note(|place| Entry::draft(place, round, &draft));
                 (self.events)(Event::Drafted {
                     student: student.name().to_owned(),
                     round,

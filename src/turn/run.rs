@@ -9,6 +9,7 @@ use super::budget::{Account, Exhausted};
 use super::missing::missing;
 use super::session::{Models, Pending, Session};
 use super::{Done, Event, Events, Heard, Replies, TurnReport};
+use crate::journal::Entry;
 use crate::model::{Draft, Finding, Message, ReportedCall, Role, Tier, ToolCall};
 use crate::obligations::Owed;
 use crate::student::{Cancel, StudentError};
@@ -122,6 +123,7 @@ impl<'a> Run<'a> {
     /// no ends the turn; anything else lets the question die.
     fn hear(&mut self, heard: &Heard) -> Result<Option<Vec<ToolCall>>, End> {
         let session = &mut *self.session;
+        session.note(|place| Entry::turn(place, &heard.text));
         session.history.revoke_grants();
         let answer = super::answer::answer(&session.policy, &session.config, heard, session.pending.as_ref());
         let agree = answer != Answer::NotTheDriver && session.is_unchanged();
@@ -137,6 +139,7 @@ impl<'a> Run<'a> {
         };
         if answer != Answer::Other {
             (self.events)(Event::Answered { yes: answer == Answer::Yes });
+            session.note(|place| Entry::grant(place, answer == Answer::Yes, &pending.bound));
         }
         // The yes covers the state in which it was asked: a car that changed since must be asked anew.
         let holds = pending.policy == session.policy.hash && pending.epoch == session.vehicle.epoch();
@@ -212,6 +215,7 @@ impl<'a> Run<'a> {
         session.refresh();
         let asked = critic && session.config.critic;
         let judge = if asked { self.models.student.as_judge() } else { None };
+        let ruled = judge.is_some();
         let checked = Step {
             policy: &session.policy,
             limits: &session.limits,
@@ -226,6 +230,7 @@ impl<'a> Run<'a> {
         for fault in &checked.health.faults {
             (self.events)(Event::Fault { why: fault.to_string() });
         }
+        session.note_verdict(draft, &checked, ruled, true);
         (self.events)(Event::Judged { report: report(&checked) });
         checked
     }
@@ -236,8 +241,10 @@ impl<'a> Run<'a> {
         let step = self.session.history.steps();
         // A question that no call waits for is answered by what the driver wants next.
         let waits = !bound.is_empty();
-        self.session.pending = waits.then(|| Pending { question: question.clone(), bound, policy, epoch, step });
+        let pending = Pending { question: question.clone(), bound: bound.clone(), policy, epoch, step };
+        self.session.pending = waits.then_some(pending);
         (self.events)(Event::Question { question: question.clone(), bound: bound_calls });
+        self.session.note(|place| Entry::question(place, &question, bound.as_slice()));
         End::Asked(question)
     }
 
@@ -257,6 +264,7 @@ impl<'a> Run<'a> {
         asked.map_err(|budget| {
             tracing::warn!(%budget, session = %self.session.id, "turn refused");
             (self.events)(Event::Fault { why: budget.to_string() });
+            self.session.note(|place| Entry::fault(Some(place), "budget", &budget.to_string()));
             End::Refused(self.say("budget", &[("budget", &budget.to_string())]))
         })
     }
@@ -267,6 +275,7 @@ impl<'a> Run<'a> {
             return End::Cancelled;
         }
         (self.events)(Event::Fault { why: error.to_string() });
+        self.session.note(|place| Entry::fault(Some(place), "student", &error.to_string()));
         End::Refused(self.say("no-draft", &[("why", &error.to_string())]))
     }
 

@@ -6,7 +6,9 @@ use tokio::runtime::Handle;
 
 use super::ledger::Ledger;
 use super::run::Run;
+use super::witness::Witness;
 use super::{Config, Events, Heard, TurnReport};
+use crate::journal::Entry;
 use crate::model::{Draft, Message, PolicyHash, Role, ToolCall, VerdictReport};
 use crate::policy::{HardLimits, Offer, Policy};
 use crate::state::{Clock, History, Now, Side, SystemClock};
@@ -58,6 +60,7 @@ pub struct Session {
     pub(super) offers: Vec<Offer>,
     /// What this car lacks of the inventory for good.
     lacks: Removed,
+    pub(super) witness: Witness,
 }
 
 impl std::fmt::Debug for Session {
@@ -92,6 +95,7 @@ impl Session {
             epoch,
             offers: Vec::new(),
             lacks: Removed::default(),
+            witness: Witness::default(),
         };
         session.take_stock();
         session
@@ -161,7 +165,9 @@ impl Session {
     /// Judges a draft of an assistant with its own model, without a critic and without executing.
     pub fn verify(&mut self, draft: &Draft) -> VerdictReport {
         self.refresh();
-        report(&self.check(draft))
+        let checked = self.check(draft);
+        self.note_verdict(draft, &checked, false, false);
+        report(&checked)
     }
 
     /// One verification step outside a turn.
@@ -185,6 +191,7 @@ impl Session {
 
     /// Takes in what was said to the driver, with what it was said under.
     pub(super) fn told(&mut self, text: &str) {
+        self.note(|place| Entry::reply(place, text));
         self.history.said(text);
         self.history.end_step();
         self.policy.attend(&self.history);

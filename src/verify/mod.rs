@@ -4,6 +4,7 @@
 //! draft ─ repair spelling ─▶ obligations ─▶ amended draft ─▶ gates ─▶ critic ─▶ valve ─▶ verdict
 //! ```
 
+mod again;
 mod cleared;
 mod decide;
 mod question;
@@ -12,6 +13,7 @@ mod report;
 mod step;
 mod valve;
 
+pub use again::Again;
 pub use cleared::{Binding, Cleared, SessionId};
 pub use report::report;
 pub use step::{Checked, Step, Verdict};

@@ -43,6 +43,20 @@ const SERVICE: &[&str] = &[
     "Policy.Id: s read",
     "Policy.Hash: s read",
     "Policy.Rules: u read",
+    "Journal.Folder: s read",
+    "Journal.State: s read",
+    "Journal.StateReason: s read",
+    "Journal.Records: t read",
+    "Journal.Dropped: t read",
+    "Journal.Head: s read",
+    "Journal.Verdicts: a{st} read",
+    "Journal.Gates: a{st} read",
+    "Journal.Rules: a{st} read",
+    "Journal.Faults: a{st} read",
+    "Journal.Actions: a{st} read",
+    "Journal.Undone: a{st} read",
+    "Journal.Shadow: a{st} read",
+    "Journal.Candidate: a{st} read",
 ];
 
 const SESSION: &[&str] = &[

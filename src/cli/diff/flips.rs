@@ -10,7 +10,7 @@ use crate::model::{Decision, ReportedCall, ReportedFinding, Tier, VerdictReport}
 /// A rule or, where none stands behind the finding, a gate.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Cause {
+pub(in crate::cli) enum Cause {
     /// A rule, by its identifier.
     Rule(String),
     /// A gate, by its name.
@@ -34,14 +34,14 @@ impl From<&ReportedFinding> for Cause {
 
 /// What one set reports of a message and the other does not.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Reason {
+pub(in crate::cli) struct Reason {
     /// Who says so.
     #[serde(flatten)]
-    pub(super) cause: Cause,
+    pub(in crate::cli) cause: Cause,
     /// `new`, or `old` for what is no longer said.
-    pub(super) set: &'static str,
+    pub(in crate::cli) set: &'static str,
     /// What is said.
-    pub(super) because: String,
+    pub(in crate::cli) because: String,
 }
 
 /// A message that is judged otherwise.
@@ -99,7 +99,7 @@ pub(super) fn flips(old: &[Judged], new: &[Judged]) -> Vec<Flip> {
 
 /// What only one of the reports says. Advisory findings change no verdict; where both say the same, the
 /// findings whose remedies or words differ are responsible.
-fn reasons(old: &VerdictReport, new: &VerdictReport) -> Vec<Reason> {
+pub(in crate::cli) fn reasons(old: &VerdictReport, new: &VerdictReport) -> Vec<Reason> {
     let says = |report: &VerdictReport, finding: &ReportedFinding, exactly: bool| {
         let same = |other: &ReportedFinding| {
             Cause::from(other) == Cause::from(finding)

@@ -3,6 +3,7 @@
 mod expect;
 mod flips;
 mod rules;
+mod shadowed;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use super::{CliError, Exit, load, replay};
 use crate::policy::Policy;
 use expect::Expectation;
 use flips::{Flip, flips};
+pub(super) use flips::{Reason, reasons};
 use rules::{RuleDiff, Told};
 
 /// Compare two compiled policies: their rules, and what they make of recorded conversations
@@ -29,6 +31,9 @@ pub(super) struct Args {
     /// Recorded conversations, one JSON object a line, `.gz` or plain
     #[arg(long, value_name = "FILE", num_args = 1..)]
     replay: Vec<PathBuf>,
+    /// Journal of a service that had the new policy in shadow (`[shadow] policy`): its verdicts are compared
+    #[arg(long, value_name = "FOLDER", conflicts_with = "replay")]
+    journal: Option<PathBuf>,
     /// Flips that are meant: `[[flip]]` with `rule` or `gate`, and `from` and `to` where that matters
     #[arg(long, value_name = "FILE.toml")]
     expect: Option<PathBuf>,
@@ -43,9 +48,14 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let (old, new) = (load::policy(&args.old)?, load::policy(&args.new)?);
     let expectation = args.expect.as_deref().map_or_else(|| Ok(Expectation::default()), Expectation::read)?;
-    let recorded = replay::recorded(&args.replay)?;
-    let judged = |policy: &Policy| replay::judged(policy, args.apply.into(), &recorded);
-    let (was, is) = (judged(&old), judged(&new));
+    let (was, is) = match &args.journal {
+        Some(folder) => shadowed::read(folder, &old, &new)?,
+        None => {
+            let recorded = replay::recorded(&args.replay)?;
+            let judged = |policy: &Policy| replay::judged(policy, args.apply.into(), &recorded);
+            (judged(&old), judged(&new))
+        }
+    };
     let mut flips = flips(&was, &is);
     let unused = expectation.mark(&mut flips);
     let rules = RuleDiff::of(&old, &new);

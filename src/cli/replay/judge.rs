@@ -39,6 +39,14 @@ pub(in crate::cli) struct Judged {
     pub(super) passed: Option<bool>,
 }
 
+impl Judged {
+    /// A conversation that was judged elsewhere: drafts by their number, each with its report.
+    pub(in crate::cli) fn told(id: String, reports: Vec<(usize, VerdictReport)>) -> Self {
+        let turn = |(index, report)| Turn { index, report, projected: Vec::new() };
+        Self { id, turns: reports.into_iter().map(turn).collect(), passed: None }
+    }
+}
+
 /// Judges all conversations; the order of the result is the order of the input.
 pub(super) fn all(policy: &Policy, advice: Advice, recorded: &[Recorded]) -> Vec<Judged> {
     policy.warm();

@@ -4,6 +4,7 @@
 mod firings;
 mod foreign;
 mod html;
+mod journal;
 mod judge;
 mod projection;
 mod summary;
@@ -30,8 +31,12 @@ pub(super) struct Args {
     #[arg(long)]
     policy: PathBuf,
     /// Recorded conversations, one JSON object a line, `.gz` or plain
-    #[arg(required = true)]
+    #[arg(required_unless_present = "journal")]
     files: Vec<PathBuf>,
+    /// Journal of a service instead of files: its drafts are judged again on the ground they were judged on,
+    /// and what comes out otherwise is told with the reason (exit code 1)
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["files", "tools", "apply", "features", "html"])]
+    journal: Option<PathBuf>,
     /// Tools of the recorded car, where it had fewer than the policy was compiled with
     #[arg(long, value_name = "T.json", conflicts_with = "features")]
     tools: Option<PathBuf>,
@@ -101,6 +106,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         return foreign::run(args, features);
     }
     let policy = load::policy(&args.policy)?;
+    if let Some(folder) = &args.journal {
+        return journal::run(&policy, folder, args.json.as_deref());
+    }
     let lacks = args.tools.as_deref().map_or(Ok(Vec::new()), |tools| load::lacks(tools, &policy))?;
     let mut recorded = recorded(&args.files)?;
     recorded.iter_mut().for_each(|one| one.lack(&lacks));

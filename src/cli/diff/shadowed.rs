@@ -1,0 +1,76 @@
+//! What a candidate in shadow said beside the policy in force, out of a journal.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use crate::cli::CliError;
+use crate::cli::replay::Judged;
+use crate::journal::{Judgement, Kind, Record, records};
+use crate::model::VerdictReport;
+use crate::policy::Policy;
+
+/// A conversation: its session, and how often a session of that name had begun before it.
+type Talk = (String, usize);
+
+#[derive(Default)]
+struct Pairs {
+    /// Which conversation a session is in.
+    begun: HashMap<String, usize>,
+    was: BTreeMap<Talk, BTreeMap<u32, VerdictReport>>,
+    is: BTreeMap<Talk, BTreeMap<u32, VerdictReport>>,
+    /// Verdicts of other policies.
+    foreign: usize,
+}
+
+/// The verdicts of two policies on the same drafts.
+///
+/// # Errors
+/// [`CliError`] when the journal cannot be read.
+pub(super) fn read(folder: &Path, old: &Policy, new: &Policy) -> Result<(Vec<Judged>, Vec<Judged>), CliError> {
+    let mut pairs = Pairs::default();
+    for record in records(folder)? {
+        pairs.take(record?, old, new);
+    }
+    if pairs.foreign > 0 {
+        eprintln!("obligato: {} verdicts in the journal are of other policies and are left out", pairs.foreign);
+    }
+    let (mut was, mut is) = (Vec::new(), Vec::new());
+    for (talk, judged) in &pairs.was {
+        let Some(beside) = pairs.is.get(talk) else { continue };
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for (number, report) in judged {
+            let Some(other) = beside.get(number) else { continue };
+            // Where both agree, the record of the candidate does not repeat the findings.
+            let same = other.verdict == report.verdict && other.amended == report.amended;
+            ours.push((*number as usize, report.clone()));
+            theirs.push((*number as usize, if same { report.clone() } else { other.clone() }));
+        }
+        let id = format!("{}#{}", talk.0, talk.1);
+        was.push(Judged::told(id.clone(), ours));
+        is.push(Judged::told(id, theirs));
+    }
+    Ok((was, is))
+}
+
+impl Pairs {
+    fn take(&mut self, record: Record, old: &Policy, new: &Policy) {
+        let Some(place) = record.place else { return };
+        let text = |name: &str| record.body.get(name).and_then(|v| v.as_str()).unwrap_or_default();
+        let talk = (place.session.clone(), self.begun.get(&place.session).copied().unwrap_or_default());
+        match record.kind {
+            Kind::Session if text("what") == "opened" => *self.begun.entry(place.session).or_default() += 1,
+            Kind::Verdict if text("policy") != old.hash.to_string() => self.foreign += 1,
+            Kind::Verdict => {
+                let Ok(judged) = serde_json::from_value::<Judgement>(record.body) else { return };
+                self.was.entry(talk).or_default().insert(judged.number, judged.report);
+            }
+            Kind::Shadow if text("of") == "candidate" && text("policy") == new.hash.to_string() => {
+                let number = record.body.get("number").and_then(|n| n.as_u64()).and_then(|n| u32::try_from(n).ok());
+                let report = record.body.get("report").cloned().unwrap_or_default();
+                let Some((number, report)) = number.zip(serde_json::from_value(report).ok()) else { return };
+                self.is.entry(talk).or_default().insert(number, report);
+            }
+            _ => {}
+        }
+    }
+}

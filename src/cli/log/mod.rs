@@ -1,0 +1,187 @@
+//! `obligato log`: what the journal says.
+
+mod filter;
+mod line;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod when;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::{CliError, Exit, output};
+use crate::journal::{JournalError, Record, newer, records, verify};
+use filter::Filter;
+
+/// How often a followed journal is looked at.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// Show, prove or export the decision journal
+///
+/// Exit code 1 when `--verify` finds the chain broken; the message names the first record that is altered,
+/// missing or out of place.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Folder of the journal
+    #[arg(default_value = "/var/lib/obligato/journal")]
+    folder: PathBuf,
+    /// Show what comes in, until interrupted
+    #[arg(long, conflicts_with_all = ["verify", "export"])]
+    follow: bool,
+    /// Prove the whole chain
+    #[arg(long, conflicts_with = "export")]
+    verify: bool,
+    /// Write to a file: records a line, or, where it ends in `.parquet`, one row a finding
+    #[arg(long, value_name = "OUT")]
+    export: Option<PathBuf>,
+    /// Only this session: its number or its object path
+    #[arg(long, value_name = "N")]
+    session: Option<String>,
+    /// Only what this gate found
+    #[arg(long, value_name = "GATE")]
+    gate: Option<String>,
+    /// Only what this rule found, demanded or had undone
+    #[arg(long, value_name = "RULE")]
+    rule: Option<String>,
+    /// Only from then on: `90s`, `10m`, `2h`, `3d` ago, or `2026-11-30[T08:15[:00]]` in UTC
+    #[arg(long, value_name = "WHEN", value_parser = when::parse)]
+    since: Option<u64>,
+    /// Print records as they stand, one a line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    let filter =
+        Filter { session: args.session.clone(), gate: args.gate.clone(), rule: args.rule.clone(), since: args.since };
+    if args.verify {
+        return proved(&args.folder, args.json);
+    }
+    if let Some(out) = &args.export {
+        return export(&args.folder, out, &filter);
+    }
+    let mut last = 0;
+    let mut shown = 0;
+    loop {
+        let mut out = io::stdout().lock();
+        for record in newer(&args.folder, last)? {
+            let record = record?;
+            last = record.seq;
+            if filter.takes(&record) {
+                shown += 1;
+                show(&mut out, &record, args.json).map_err(CliError::output)?;
+            }
+        }
+        if !args.follow {
+            if shown == 0 && !args.json {
+                eprintln!("obligato: no record fits");
+            }
+            return Ok(Exit::Done);
+        }
+        out.flush().map_err(CliError::output)?;
+        drop(out);
+        wait(&args.folder);
+    }
+}
+
+/// Waits until the folder's files changed: proving the newest segment over and over would keep a core busy.
+fn wait(folder: &Path) {
+    let size = || -> u64 {
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        files.filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).fold(0, u64::wrapping_add)
+    };
+    let before = size();
+    while size() == before {
+        sleep(EVERY);
+    }
+}
+
+fn show(out: &mut impl Write, record: &Record, json: bool) -> io::Result<()> {
+    if json {
+        return writeln!(out, "{}", whole(record));
+    }
+    line::print(out, record)
+}
+
+/// A record with its hash.
+fn whole(record: &Record) -> serde_json::Value {
+    let mut json = serde_json::to_value(record).unwrap_or_default();
+    if let Some(map) = json.as_object_mut() {
+        map.insert("hash".to_owned(), record.hash.clone().into());
+    }
+    json
+}
+
+fn proved(folder: &Path, json: bool) -> Result<Exit, CliError> {
+    let mut out = io::stdout().lock();
+    let (told, exit) = match verify(folder) {
+        Ok(found) if json => {
+            let torn = found.torn.map(|t| t.bytes);
+            let told = serde_json::json!({
+                "whole": true, "records": found.records, "first": found.first, "last": found.last,
+                "head": found.head, "torn_bytes": torn,
+            });
+            (told.to_string(), Exit::Done)
+        }
+        Ok(found) => {
+            let torn = found
+                .torn
+                .map(|t| format!("; {} bytes at the end are no whole record (a write that was cut off)", t.bytes));
+            let told = format!(
+                "the chain is whole: {} records, {} to {}, newest hash {}{}",
+                found.records,
+                found.first,
+                found.last,
+                found.head,
+                torn.unwrap_or_default()
+            );
+            (told, Exit::Done)
+        }
+        Err(JournalError::Broken(broken)) if json => {
+            let told = serde_json::json!({
+                "whole": false, "file": broken.file, "line": broken.line, "seq": broken.seq, "why": broken.to_string(),
+            });
+            (told.to_string(), Exit::No)
+        }
+        Err(JournalError::Broken(broken)) => (format!("the chain is broken: {broken}"), Exit::No),
+        Err(other) => return Err(other.into()),
+    };
+    writeln!(out, "{told}").map_err(CliError::output)?;
+    Ok(exit)
+}
+
+fn export(folder: &Path, path: &Path, filter: &Filter) -> Result<Exit, CliError> {
+    let error = |source| CliError::File { path: path.display().to_string(), source };
+    output::ready(path).map_err(error)?;
+    let mut taken = Vec::new();
+    for record in records(folder)? {
+        let record = record?;
+        if filter.takes(&record) {
+            taken.push(record);
+        }
+    }
+    if path.extension().is_some_and(|e| e == "parquet") {
+        return columns(path, &taken);
+    }
+    output::whole(path, |file| taken.iter().try_for_each(|record| writeln!(file, "{}", whole(record))))
+        .map_err(error)?;
+    println!("{} records", taken.len());
+    Ok(Exit::Done)
+}
+
+#[cfg(feature = "parquet")]
+fn columns(path: &Path, records: &[Record]) -> Result<Exit, CliError> {
+    let rows = parquet::rows(records);
+    output::whole(path, |file| parquet::write(file, &rows))
+        .map_err(|source| CliError::File { path: path.display().to_string(), source })?;
+    println!("{} rows", rows.len());
+    Ok(Exit::Done)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn columns(path: &Path, _: &[Record]) -> Result<Exit, CliError> {
+    let why = "this build writes no Parquet; build with the feature `parquet`, or export to a `.jsonl`";
+    Err(CliError::Unknown(format!("{}: {why}", path.display())))
+}

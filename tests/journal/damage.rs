@@ -1,0 +1,86 @@
+//! A journal that was damaged.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use obligato::journal::{Entry, Journal, JournalError, Place, Settings, verify};
+use obligato::state::SystemClock;
+
+use super::tools::printed;
+
+fn written(folder: &Path, records: usize) -> PathBuf {
+    let mut journal = Journal::open(Settings::new(folder), Arc::new(SystemClock)).unwrap();
+    for i in 0..records {
+        journal.append(Entry::reply(Place::new("1", 1), &format!("sentence {i}"))).unwrap();
+    }
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    files.retain(|f| f.extension().is_some_and(|e| e == "jsonl"));
+    files.remove(0)
+}
+
+/// The number of the record that a byte belongs to, counted from 1.
+fn record_of(bytes: &[u8], at: usize) -> u64 {
+    bytes[..at].iter().filter(|b| **b == b'\n').count() as u64 + 1
+}
+
+#[test]
+fn every_flipped_byte_is_found_and_the_first_broken_record_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), 4);
+    let whole = fs::read(&path).unwrap();
+    for at in 0..whole.len() {
+        for bit in [0x01, 0x80, 0xff] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= bit;
+            fs::write(&path, &damaged).unwrap();
+            let mended = match verify(folder.path()) {
+                Err(JournalError::Broken(broken)) => {
+                    let due = record_of(&whole, at);
+                    // A line end that is gone joins two records: the first of them is the broken one.
+                    assert_eq!(broken.seq, due, "byte {at}: {broken}");
+                    continue;
+                }
+                Err(other) => panic!("byte {at}: {other}"),
+                Ok(found) => found,
+            };
+            // What looks like a write that the power cut: the end is not whole, and it is said.
+            assert!(at + 1 == whole.len() || damaged[at] == 0, "byte {at} ^ {bit:02x} was not noticed");
+            assert!(mended.torn.is_some(), "byte {at} ^ {bit:02x} was not noticed");
+        }
+    }
+}
+
+#[test]
+fn every_cut_is_found_unless_it_falls_between_two_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), 4);
+    let whole = fs::read(&path).unwrap();
+    let head = verify(folder.path()).unwrap().head;
+    for at in 0..whole.len() {
+        fs::write(&path, &whole[..at]).unwrap();
+        let found = verify(folder.path()).unwrap();
+        assert_ne!(found.head, head, "an end that is missing changes the newest hash");
+        let between = at == 0 || whole[at - 1] == b'\n';
+        assert_eq!(found.torn.is_none(), between, "cut at {at}: {found:?}");
+    }
+    for from in 0..whole.len() - 1 {
+        let mut middle = whole.clone();
+        middle.remove(from);
+        fs::write(&path, &middle).unwrap();
+        assert!(matches!(verify(folder.path()), Err(JournalError::Broken(_))), "byte {from} was taken out unnoticed");
+    }
+}
+
+#[test]
+fn the_command_names_the_first_broken_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), 4);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("sentence 2", "sentence 7")).unwrap();
+    let folder = folder.path().to_str().unwrap();
+    let told = printed(&["log", folder, "--verify"], 1);
+    assert!(told.contains("line 4: record 4 was altered"), "{told}");
+    let told: serde_json::Value = serde_json::from_str(&printed(&["log", folder, "--verify", "--json"], 1)).unwrap();
+    assert_eq!((&told["whole"], &told["seq"]), (&serde_json::json!(false), &serde_json::json!(4)));
+}
