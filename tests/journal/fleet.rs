@@ -44,6 +44,10 @@ async fn the_journals_of_a_fleet_answer_the_sample_queries() {
             execute(&session, &calls(&[("open_close_window", json!({"window": "DRIVER", "percentage": 25}))])).await;
         }
         execute(&session, &says("")).await;
+        if car == "b" {
+            let object = journal(&client).await;
+            until("the count", || async { object.undone().await.unwrap().contains_key("ac-closes-windows") }).await;
+        }
         let _rig = ended(rig).await;
         let out = folder.path().join(format!("{car}.parquet"));
         let told = printed(&["log", at.to_str().unwrap(), "--export", out.to_str().unwrap()], 0);

@@ -78,13 +78,13 @@ async fn a_switch_that_is_pressed_within_a_minute_undoes_what_a_rule_did() {
     watch.acted(acted(0, 4, Some("fumes")), start);
     watch.look(start).await;
     assert_eq!(kept.undone(), [""; 0], "nothing changed");
-    kitchen.set("hood_level", 3).unwrap();
+    kitchen.set("get_hood_state.hood_level", 3).unwrap();
     watch.look(start + Duration::from_secs(20)).await;
     assert_eq!(kept.undone(), [""; 0], "a quarter of the way is a correction");
-    kitchen.set("hood_level", 0).unwrap();
+    kitchen.set("get_hood_state.hood_level", 0).unwrap();
     watch.look(start + Duration::from_secs(30)).await;
     assert_eq!(kept.undone(), ["hood_level 0 -> 4 -> 0 by hands for fumes"]);
-    kitchen.set("hood_level", 1).unwrap();
+    kitchen.set("get_hood_state.hood_level", 1).unwrap();
     watch.look(start + Duration::from_secs(40)).await;
     assert_eq!(kept.undone().len(), 1, "it is counted once");
 }
@@ -94,7 +94,7 @@ async fn what_changes_after_a_minute_is_no_undoing() {
     let (kitchen, kept, mut watch) = watch(4);
     let start = Instant::now();
     watch.acted(acted(0, 4, Some("fumes")), start);
-    kitchen.set("hood_level", 0).unwrap();
+    kitchen.set("get_hood_state.hood_level", 0).unwrap();
     watch.look(start + Duration::from_secs(61)).await;
     assert_eq!(kept.undone(), [""; 0]);
 }
