@@ -128,6 +128,9 @@ mod tests {
         let mut now = Now::default();
         now.set(NowField::Location, Value::word("bed_7"));
         now.set(NowField::Hour, Value::Int(6));
-        assert_eq!(system_message(&model, &now), "HERE = {\"clock\":{\"hour\":6},\"id\":\"bed_7\"}\n");
+        let message = system_message(&model, &now);
+        let json = message.strip_prefix("HERE = ").and_then(|json| json.strip_suffix('\n')).unwrap();
+        let json: Json = serde_json::from_str(json).unwrap();
+        assert_eq!(json, serde_json::json!({"clock": {"hour": 6}, "id": "bed_7"}));
     }
 }

@@ -142,7 +142,8 @@ async fn whoever_never_answers_holds_up_nobody_else_and_is_not_listened_to_later
 
     let (outcome, detail) = waiting.await.unwrap().unwrap();
     assert_eq!(outcome, "unknown");
-    assert!(detail.contains("no answer within 5000 ms"), "{detail}");
+    // Told from no answer at all while it is still listened for; late either way.
+    assert!(detail.contains("5000 ms"), "{detail}");
     sleep(Duration::from_millis(600)).await;
     assert_eq!(slow.asked().len(), 1);
     // The late answer was nobody's, and the next call has its own.

@@ -16,7 +16,7 @@ fn line(task: &str, begins: &str, answer: &str) -> String {
 
 /// Answers of a model for the text; the rule comes with a remedy, which an offer cannot have.
 fn answers() -> String {
-    let rule = "@kind(\"auto-action\") @remedy(\"set_fan_speed(level: 3)\")\nforbid (principal, action == Action::\"set_fan_speed\", resource is Car)\nwhen { context.input.level > 3 };";
+    let rule = "@kind(\"auto-action\") @remedy(\"set_fan_speed(level: 3)\")\nforbid (principal, action == Action::\"set_fan_speed\", resource is Car)\nwhen { resource.fan_speed > 3 };";
     let good = json!({"faithful": true, "broader": false, "narrower": false, "pragmatic": true});
     [
         line("generate", "The fan", &json!({"outcome": "executable", "rules": [rule]}).to_string()),

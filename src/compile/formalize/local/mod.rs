@@ -190,7 +190,7 @@ mod tests {
         let model = Llama::load(LlamaConfig::new(path, Vec::new())).unwrap();
         let mut author = Local::new(model, &source).unwrap();
         let made = formalize(&source, &mut author).unwrap();
-        assert_eq!(made.account.sentences.len(), 2);
+        assert_eq!(made.account.sentences.len(), 3);
         for entry in &made.account.sentences {
             assert!(entry.standing == Standing::Executable || entry.why.is_some(), "{entry:?}");
             let told: String = entry.attempts.iter().flat_map(|a| &a.errors).cloned().collect();
