@@ -1,7 +1,5 @@
 //! Calls and values as people say them.
 
-use std::borrow::Cow;
-
 use serde_json::Value as Json;
 
 use super::Policy;
@@ -58,11 +56,25 @@ impl Policy {
         for (name, value) in call.arguments.iter().filter(|(n, _)| item.is_none_or(|i| i.argument != **n)) {
             let attribute = set(name);
             let unit = attribute.map(|a| a.unit.as_str()).unwrap_or_default();
-            let value = self.value_words(language, &titled(value, history), unit);
+            let value = self.named(language, value, unit, history);
             // What sets a field of the car speaks for itself; anything else is named.
             words.push(if attribute.is_some() { value } else { format!("{} {value}", label(name)) });
         }
         words.join(" ")
+    }
+
+    /// A value as people say it, things with an identifier by the name that results show.
+    fn named(&self, language: &str, value: &Json, unit: &str, history: &History) -> String {
+        match value {
+            Json::String(text) => {
+                history.title(text).map_or_else(|| self.value_words(language, value, unit), str::to_owned)
+            }
+            Json::Array(items) => {
+                let items: Vec<String> = items.iter().map(|i| self.named(language, i, unit, history)).collect();
+                self.list(language, &items)
+            }
+            _ => self.value_words(language, value, unit),
+        }
     }
 
     /// A JSON value as people say it.
@@ -87,18 +99,6 @@ impl Policy {
             }
             Json::Null | Json::Object(_) => String::new(),
         }
-    }
-}
-
-/// A value with identifiers replaced by what they are called.
-fn titled<'j>(value: &'j Json, history: &History) -> Cow<'j, Json> {
-    match value {
-        Json::String(text) => match history.title(text) {
-            Some(title) => Cow::Owned(Json::from(title)),
-            None => Cow::Borrowed(value),
-        },
-        Json::Array(items) => Cow::Owned(items.iter().map(|item| titled(item, history).into_owned()).collect()),
-        _ => Cow::Borrowed(value),
     }
 }
 

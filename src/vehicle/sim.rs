@@ -1,8 +1,8 @@
 //! The embedded simulated car.
 //!
 //! Its state is what its reads answer. A write changes it as the policy's effect model says, and as the
-//! edits of its state file say where the model leaves that to the car: no code knows any tool. It can be told to fail, stall or ignore calls ([`Fault`]), its
-//! switches can be pressed by somebody else ([`SimHandle::set`]), and it knows when it was brought
+//! edits of its state file say where the model leaves that to the car: no code knows any tool. It can be
+//! told to fail, stall or ignore calls ([`Fault`]), its switches can be pressed by somebody else ([`SimHandle::set`]), and it knows when it was brought
 //! into an unsafe state ([`SimHandle::violations`]).
 
 mod car;

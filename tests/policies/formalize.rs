@@ -240,6 +240,8 @@ fn answers_of_a_tiny_model_end_as_advice_or_out_of_reach_with_the_reasons() {
     }
     let mut source = set.clone();
     source.rules = SourceFile::new("rules.cedar", made.rules);
+    // The set's own tests speak of rules that stand by hand only.
+    source.tests.clear();
     assert!(compile(&source).unwrap_or_else(|e| panic!("{e}")).parts.rules.iter().all(|r| r.advise.is_some()));
 }
 
