@@ -1,5 +1,7 @@
 //! Requests about a moment to come.
 
+use std::cell::OnceCell;
+
 use serde_json::Value as Json;
 
 use super::{Exhausted, Findings, View, gate};
@@ -31,10 +33,11 @@ gate! {
 }
 
 fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
+    let later = OnceCell::new();
     for (at, call) in view.draft.calls.iter().enumerate() {
         let Some(tool) = view.policy.inventory.position(call.tool.as_str()) else { continue };
         view.spend(1 + call.arguments.len())?;
-        if let Some((member, unfiltered)) = narrowed(view, tool, call)? {
+        if let Some((member, unfiltered)) = narrowed(view, &later, tool, call)? {
             let because = format!("the driver asked about a later moment, but `{member}` filters by the present one");
             findings.push(Finding::new(NAME, Tier::Owed, because).at(at).with_remedy(vec![unfiltered]));
         }
@@ -45,7 +48,7 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for past in view.this_turn().filter(|past| past.succeeded()) {
         view.spend(1)?;
         let Some(tool) = past.tool else { continue };
-        if let Some((member, unfiltered)) = narrowed(view, tool, &past.call)? {
+        if let Some((member, unfiltered)) = narrowed(view, &later, tool, &past.call)? {
             let because =
                 format!("the driver asked about a later moment, but the reply rests on a search by `{member}`");
             findings.push(Finding::new(NAME, Tier::Hard, because).with_remedy(vec![unfiltered]));
@@ -56,9 +59,15 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
 }
 
 /// A search that the present narrows although the driver asked for later: the member that does it, and
-/// the search without it, unless that was made as well.
-fn narrowed(view: &View<'_>, tool: ToolIx, call: &ToolCall) -> Result<Option<(String, ToolCall)>, Exhausted> {
-    let description = view.policy.inventory.at(tool).filter(|t| !t.is_write() && asks_for_later(view));
+/// the search without it, unless that was made as well. Whether later was asked for is found out once.
+fn narrowed(
+    view: &View<'_>,
+    later: &OnceCell<bool>,
+    tool: ToolIx,
+    call: &ToolCall,
+) -> Result<Option<(String, ToolCall)>, Exhausted> {
+    let asked = || *later.get_or_init(|| asks_for_later(view));
+    let description = view.policy.inventory.at(tool).filter(|t| !t.is_write() && asked());
     let Some((member, unfiltered)) = description.and_then(|t| without_present(view, t, call)) else { return Ok(None) };
     let key = unfiltered.key();
     for (_, past) in view.history.calls_of(tool) {

@@ -64,7 +64,7 @@ fn dates(view: &View<'_>, members: &Map<String, Json>, found: &mut impl FnMut(i6
 
 /// Whether a parameter is one part of a date: a word of its name says so.
 fn is_part(name: &str, field: NowField) -> bool {
-    name.split('_').any(|word| word.eq_ignore_ascii_case(field.name()))
+    name.as_bytes().split(|b| *b == b'_').any(|word| word.eq_ignore_ascii_case(field.name().as_bytes()))
 }
 
 /// Days of a month; without a year February has its 29th.

@@ -50,7 +50,7 @@ impl From<&Draft> for Drafted {
         let call = |c: &ToolCall| DraftedCall {
             id: c.id.as_str().to_owned(),
             tool: c.tool.to_string(),
-            arguments: c.arguments.clone(),
+            arguments: Arguments::clone(&c.arguments),
             by: c.by.as_ref().map(ToString::to_string),
         };
         let fault =
@@ -68,7 +68,7 @@ impl From<&Drafted> for Draft {
         let call = |c: &DraftedCall| ToolCall {
             id: c.id.as_str().into(),
             tool: c.tool.as_str().into(),
-            arguments: c.arguments.clone(),
+            arguments: c.arguments.clone().into(),
             by: c.by.as_deref().map(Into::into),
         };
         let fault = |m: &DraftedFault| Malformed { id: m.id.as_str().into(), tool: m.tool.clone(), why: m.why.clone() };

@@ -2,7 +2,8 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -60,6 +61,67 @@ impl From<&str> for CallId {
     }
 }
 
+/// The arguments of one call. Draft, plan, clearance and record of a call share one copy of them, and a
+/// schema check reads them as the JSON object they are: a check of a draft copies none.
+#[derive(Clone, PartialEq)]
+pub struct CallArguments(Arc<Json>);
+
+impl CallArguments {
+    /// The arguments as a JSON object.
+    pub fn as_json(&self) -> &Json {
+        &self.0
+    }
+
+    /// Sets one of them, for this call alone.
+    pub fn insert(&mut self, name: String, value: Json) {
+        if let Json::Object(arguments) = Arc::make_mut(&mut self.0) {
+            arguments.insert(name, value);
+        }
+    }
+
+    /// Takes one of them out, for this call alone.
+    pub fn remove(&mut self, name: &str) -> Option<Json> {
+        Arc::make_mut(&mut self.0).as_object_mut()?.remove(name)
+    }
+}
+
+impl Default for CallArguments {
+    fn default() -> Self {
+        Arguments::new().into()
+    }
+}
+
+impl From<Arguments> for CallArguments {
+    fn from(arguments: Arguments) -> Self {
+        Self(Arc::new(Json::Object(arguments)))
+    }
+}
+
+impl Deref for CallArguments {
+    type Target = Arguments;
+
+    fn deref(&self) -> &Arguments {
+        static NONE: LazyLock<Arguments> = LazyLock::new(Arguments::new);
+        // Made of a map and nothing else, so the other arm is never taken.
+        self.0.as_object().unwrap_or(&NONE)
+    }
+}
+
+impl<'a> IntoIterator for &'a CallArguments {
+    type Item = (&'a String, &'a Json);
+    type IntoIter = serde_json::map::Iter<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for CallArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
 /// One proposed or executed call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
@@ -68,7 +130,7 @@ pub struct ToolCall {
     /// The tool.
     pub tool: ToolName,
     /// Its arguments.
-    pub arguments: Arguments,
+    pub arguments: CallArguments,
     /// The rule that demanded it; none when the student wrote it. No part of its identity.
     pub by: Option<RuleId>,
 }
@@ -76,7 +138,7 @@ pub struct ToolCall {
 impl ToolCall {
     /// A call of the harness itself: the identifier is set when it is placed into a draft.
     pub fn new(tool: &str, arguments: Arguments) -> Self {
-        Self { id: CallId::from(""), tool: tool.into(), arguments, by: None }
+        Self { id: CallId::from(""), tool: tool.into(), arguments: arguments.into(), by: None }
     }
 
     /// Whether it is the same call, as [`key`](Self::key) tells, without writing either one out.

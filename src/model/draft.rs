@@ -139,7 +139,12 @@ fn parse_call(requested: &RequestedCall, limits: &Limits) -> Result<ToolCall, St
     if depth(&arguments) > limits.depth {
         return Err(format!("the arguments are nested deeper than {} levels", limits.depth));
     }
-    Ok(ToolCall { id: requested.id.as_str().into(), tool: requested.tool.as_str().into(), arguments, by: None })
+    Ok(ToolCall {
+        id: requested.id.as_str().into(),
+        tool: requested.tool.as_str().into(),
+        arguments: arguments.into(),
+        by: None,
+    })
 }
 
 fn depth(map: &super::Arguments) -> usize {

@@ -167,7 +167,8 @@ impl Splitter {
         let mut spaced = String::with_capacity(bytes + bytes / 8 + 2);
         spaced.push(' ');
         Self {
-            out: Words { spaced, ..Words::default() },
+            // A word and its space take some six letters.
+            out: Words { spaced, words: Vec::with_capacity(bytes / 6 + 1), ..Words::default() },
             open: None,
             last: None,
             clause: 0,
@@ -197,7 +198,9 @@ impl Splitter {
 
     /// Takes plain letters into the open word.
     fn letters(&mut self, run: &str) {
-        self.out.spaced.extend(run.chars().map(|c| c.to_ascii_lowercase()));
+        let start = self.out.spaced.len();
+        self.out.spaced.push_str(run);
+        self.out.spaced.get_mut(start..).into_iter().for_each(str::make_ascii_lowercase);
         self.last = run.chars().next_back();
     }
 

@@ -7,18 +7,20 @@ use super::evidence::evidence;
 use super::frame::{Counts, RuleFrame};
 use super::missing::missing;
 use super::render;
+use crate::model::Words;
 use crate::policy::{Policy, Rule, RuleIx, RuleKind, Trigger, Truth, evaluate};
 use crate::state::{CallRef, CellIx, History, LegFacts, PastCall};
 
 /// Adds the disclosures that a drafted reply still lacks.
 pub(super) fn disclose(policy: &Policy, history: &History, reply: &str, counts: &Counts, owed: &mut Owed) {
-    let reply = reply.to_lowercase();
+    let words = OnceCell::new();
     let due: Vec<_> = due(policy, history).collect();
     // Several rules read the legs of one call: they are looked up once.
     let legs: Vec<(CallRef, OnceCell<LegFacts>)> =
         due.iter().filter_map(|(.., past)| Some((past.as_ref()?.0, OnceCell::new()))).collect();
     for (ix, rule, past) in due {
-        let told = || rule.said.iter().any(|words| says(&reply, words));
+        let reply = || counts.reply.as_deref().unwrap_or_else(|| words.get_or_init(|| Words::new(reply)));
+        let told = || rule.said.iter().any(|phrase| says(reply(), phrase));
         match past {
             None => look(policy, history, counts, ix, rule, None, None, &told, owed),
             Some((at, past)) => {
@@ -61,21 +63,13 @@ fn said_since(history: &History, rule: &Rule, call: u32) -> bool {
         before += u32::from(u.calls <= call);
         before <= 1
     });
-    relevant.into_iter().any(|u| {
-        let text = u.text.to_lowercase();
-        rule.said.iter().any(|words| says(&text, words))
-    })
+    relevant.into_iter().any(|u| rule.said.iter().any(|phrase| says(&u.words, phrase)))
 }
 
-/// Whether a lower-case text holds a phrase as whole words.
-fn says(text: &str, phrase: &str) -> bool {
-    let phrase = phrase.trim().to_lowercase();
-    !phrase.is_empty()
-        && text.match_indices(&phrase).any(|(at, found)| {
-            let before = text.get(..at).is_none_or(|t| !t.ends_with(char::is_alphanumeric));
-            let after = text.get(at + found.len()..).is_none_or(|t| !t.starts_with(char::is_alphanumeric));
-            before && after
-        })
+/// Whether a text holds a phrase, whatever its punctuation.
+fn says(text: &Words, phrase: &str) -> bool {
+    let phrase = Words::new(phrase);
+    !phrase.is_empty() && text.spaced().contains(phrase.spaced())
 }
 
 /// Adds what a rule wants said, unless it was: the words are looked for only where there is something to

@@ -105,7 +105,7 @@ impl<'a> RuleFrame<'a> {
                 },
                 None => None,
             };
-            let answer = history.answer(declared.read, wanted.as_ref()).filter(|(_, past)| !self.is_past(past));
+            let answer = history.answer(declared.read, wanted.as_deref()).filter(|(_, past)| !self.is_past(past));
             if let Some((call, payload)) = answer.and_then(|(r, past)| Some((r, past.payload()?))) {
                 let _ = self.observed.push((*observation, call, payload));
             }

@@ -67,7 +67,7 @@ fn described(policy: &Policy, history: &History, reply: Option<&Words>) -> LegFa
     let made = history.calls().iter().rev().take_while(|past| past.turn == turn);
     let edits = made.filter(|past| past.succeeded()).filter_map(|past| {
         let edit = &policy.model.tool(past.tool?)?.tour;
-        (!edit.legs.is_empty()).then_some((edit, &past.call.arguments))
+        (!edit.legs.is_empty()).then_some((edit, &*past.call.arguments))
     });
     LegFacts::of_reply(tour, &edits.collect::<Vec<_>>(), history, reply)
 }

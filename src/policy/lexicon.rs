@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
+use super::beginnings::Beginnings;
 use super::{PhraseRole, Phrases, Reading};
 use crate::model::{Found, Words};
 use crate::state::{AttrIx, EffectModel};
@@ -64,6 +65,8 @@ pub struct Lexicon {
     number: u64,
     words: FxHashMap<Box<str>, u32>,
     stems: FxHashMap<Box<str>, u32>,
+    /// How words and stems begin.
+    beginnings: Beginnings,
     /// Phrases by their first word or stem.
     by_word: Vec<Vec<u32>>,
     by_stem: Vec<Vec<u32>>,
@@ -175,6 +178,10 @@ impl Lexicon {
     }
 
     fn known(&self, text: &str) -> Known {
+        // A stem keeps three letters of a word of more.
+        if !self.beginnings.may_hold(text) {
+            return Known { word: None, stem: None };
+        }
         let stem = shortened(text).find_map(|short| self.stems.get(short).copied());
         Known { word: self.words.get(text).copied(), stem }
     }
@@ -195,6 +202,7 @@ impl Lexicon {
                 continue;
             }
             for (_, word) in Words::new(piece).iter() {
+                self.beginnings.add(if inflected { stem(word) } else { word });
                 parts.push(if inflected {
                     Part::Stem(intern(&mut self.stems, &mut self.by_stem, stem(word)))
                 } else {

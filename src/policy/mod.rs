@@ -3,6 +3,7 @@
 //! The compiler (`compile/`, host only) lowers Cedar to [`Program`]s; this module evaluates them
 //! without recursion and without allocation, over a [`Frame`] that loads values on demand.
 
+mod beginnings;
 mod blob;
 mod derived;
 mod eval;

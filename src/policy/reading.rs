@@ -193,8 +193,10 @@ impl<'p> Reading<'p> {
 pub(super) fn standing(mut hits: Vec<Hit<'_>>, languages: usize, words: &Words) -> Found {
     let language = spoken(&hits, languages);
     keep_language(&mut hits, words, language);
-    let last = |(i, h): (usize, &Hit<'_>)| (!is_outdone(&hits, i, h)).then(|| h.position());
-    Found { phrases: hits.iter().enumerate().filter_map(last).collect(), language }
+    // Only a phrase of several words covers another.
+    let long: Vec<Hit<'_>> = hits.iter().copied().filter(|h| h.end - h.start > 1).collect();
+    let last = |h: &Hit<'_>| (!is_outdone(&long, h)).then(|| h.position());
+    Found { phrases: hits.iter().filter_map(last).collect(), language }
 }
 
 /// The language that most phrases are of; none when two are level.
@@ -222,11 +224,11 @@ fn keep_language(hits: &mut Vec<Hit<'_>>, words: &Words, language: Option<u8>) {
     hits.retain(|h| h.language() == language || h.language() == NEUTRAL || own.binary_search(&clause(h)).is_err());
 }
 
-fn is_outdone(hits: &[Hit<'_>], at: usize, hit: &Hit<'_>) -> bool {
-    // Hits are sorted by their first word: only neighbours can cover one another.
-    let before = hits.get(..at).unwrap_or_default().iter().rev().take_while(|o| o.start + LONGEST > hit.start);
-    let after = hits.get(at + 1..).unwrap_or_default().iter().take_while(|o| o.start == hit.start);
-    before.chain(after).any(|other| hit.outdone_by(other))
+fn is_outdone(long: &[Hit<'_>], hit: &Hit<'_>) -> bool {
+    // They are sorted by their first word: only neighbours can cover one another.
+    let first = long.partition_point(|o| o.start + LONGEST <= hit.start);
+    let near = long.get(first..).unwrap_or_default().iter().take_while(|o| o.start <= hit.start);
+    near.into_iter().any(|other| hit.outdone_by(other))
 }
 
 /// No phrase without a gap is longer, in words.

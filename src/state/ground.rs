@@ -208,7 +208,7 @@ impl History {
         let call = ToolCall {
             id: made.id.as_str().into(),
             tool: made.tool.as_str().into(),
-            arguments: made.arguments.clone(),
+            arguments: made.arguments.clone().into(),
             by: made.by.as_deref().map(Into::into),
         };
         let reference = self.called(inventory, call);
@@ -238,7 +238,7 @@ fn made(past: &super::PastCall) -> Made {
     Made {
         id: past.call.id.as_str().to_owned(),
         tool: past.call.tool.to_string(),
-        arguments: past.call.arguments.clone(),
+        arguments: Arguments::clone(&past.call.arguments),
         by: past.call.by.as_ref().map(ToString::to_string),
         step: past.step,
         turn: past.turn,

@@ -1,5 +1,7 @@
 //! What rules read of the legs that a call sets or a reply describes.
 
+use std::cell::OnceCell;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -57,11 +59,12 @@ impl LegFacts {
     /// The features of the legs that a call sets.
     pub fn of_call(tour: &Tour, edit: &TourEdit, history: &History, arguments: &Arguments) -> Self {
         let mut choices = Vec::new();
+        let heard = OnceCell::new();
         for argument in edit.legs.iter().filter_map(|leg| arguments.get(&leg.argument)) {
             let one = std::slice::from_ref(argument);
             let ids = argument.as_array().map_or(one, Vec::as_slice).iter().filter_map(Json::as_str);
             for (leg, others) in ids.filter_map(|id| tour.offered(history, id)) {
-                choices.push(Choice::new(history, vec![leg], others));
+                choices.push(Choice::new(history, &heard, vec![leg], others));
             }
         }
         Self::of(tour, &choices)
@@ -78,13 +81,13 @@ impl LegFacts {
         }
         let mut choices: Vec<Choice<'_>> = Vec::new();
         if !groups.is_empty() {
-            let said = Said::new(reply);
+            let (said, heard) = (Said::new(reply), OnceCell::new());
             for group in groups {
                 let told = |leg: &&OfferedLeg<'_>| said.describes(tour, leg, &group);
                 let (hand, others): (Vec<_>, Vec<_>) = group.iter().copied().partition(|leg| told(&leg));
                 let again = choices.iter().any(|c| c.hand.iter().any(|h| hand.iter().any(|leg| leg.said == h.said)));
                 if !hand.is_empty() && !again && !group.iter().any(|leg| is_set(tour, edits, leg)) {
-                    choices.push(Choice::new(history, hand, others));
+                    choices.push(Choice::new(history, &heard, hand, others));
                 }
             }
         }
@@ -110,11 +113,16 @@ impl LegFacts {
 }
 
 impl<'a> Choice<'a> {
-    fn new(history: &History, hand: Vec<OfferedLeg<'a>>, others: Vec<OfferedLeg<'a>>) -> Self {
+    fn new<'h>(
+        history: &'h History,
+        heard: &OnceCell<Heard<'h>>,
+        hand: Vec<OfferedLeg<'a>>,
+        others: Vec<OfferedLeg<'a>>,
+    ) -> Self {
         let alone = hand.len() + others.len() < 2;
         let picked = |leg: &OfferedLeg<'_>| {
             let rest: Vec<&Json> = hand.iter().chain(&others).map(|l| l.said).filter(|s| *s != leg.said).collect();
-            is_picked(history, leg.said, &rest)
+            heard.get_or_init(|| Heard::new(history)).pick(leg.said, &rest)
         };
         let open = !alone && !hand.iter().any(picked);
         Self { hand, others, open }
@@ -197,11 +205,7 @@ const SAID: usize = 6;
 /// Whether the driver's latest words pick a leg among its alternatives: by a text that only some of
 /// them carry (`fastest`, a road's name), or by what a switch says that differs (`toll`).
 pub fn is_picked(history: &History, own: &Json, others: &[&Json]) -> bool {
-    let heard = Heard::new(history);
-    let own = heard.marks(own);
-    let others: Vec<Vec<Mark>> = others.iter().map(|other| heard.marks(other)).collect();
-    let all = || own.iter().chain(others.iter().flatten());
-    all().any(|mark| !own.contains(mark) || others.iter().any(|other| !other.contains(mark)))
+    Heard::new(history).pick(own, others)
 }
 
 /// What tells a leg from others, in words.
@@ -238,19 +242,33 @@ impl<'h> Heard<'h> {
         Self { words, beginnings }
     }
 
+    /// Whether they pick a leg among its alternatives.
+    fn pick(&self, own: &Json, others: &[&Json]) -> bool {
+        // What all of them share tells none from another.
+        let differs = |name: &str| others.iter().any(|other| other.get(name) != own.get(name));
+        let (own, others): (_, Vec<Vec<Mark>>) =
+            (self.marks(own, differs), others.iter().map(|other| self.marks(other, differs)).collect());
+        let all = || own.iter().chain(others.iter().flatten());
+        all().any(|mark| !own.contains(mark) || others.iter().any(|other| !other.contains(mark)))
+    }
+
     /// What the driver named of a leg: texts, each part of a list by itself, and names of switches.
-    fn marks(&self, said: &Json) -> Vec<Mark> {
+    fn marks(&self, said: &Json, asked: impl Fn(&str) -> bool) -> Vec<Mark> {
         let mut found = Vec::new();
         let Json::Object(members) = said else { return found };
         for (name, value) in members {
             match value {
-                Json::String(text) => found.extend(text.split(',').filter_map(|text| self.mark(text))),
-                Json::Array(items) => {
+                Json::String(text) if text.split(',').any(|part| self.may_begin(part)) && asked(name) => {
+                    found.extend(text.split(',').filter_map(|part| self.mark(part)));
+                }
+                Json::Array(items) if asked(name) => {
                     found.extend(items.iter().filter_map(Json::as_str).filter_map(|text| self.mark(text)));
                 }
                 Json::Bool(on) => {
-                    let last = name.rsplit('_').next().unwrap_or(name).to_lowercase();
-                    found.push(Mark { text: format!(" {last}"), on: *on });
+                    let last = name.rsplit('_').next().unwrap_or(name);
+                    if self.may_begin(last) && asked(name) {
+                        found.push(Mark { text: format!(" {}", last.to_lowercase()), on: *on });
+                    }
                 }
                 _ => {}
             }
@@ -262,11 +280,16 @@ impl<'h> Heard<'h> {
     /// A text as words, unless the driver said no word that begins as it does: most are not said, and
     /// splitting them is most of the work.
     fn mark(&self, text: &str) -> Option<Mark> {
+        self.may_begin(text).then(|| Mark { text: Words::new(text).into_spaced(), on: true })
+    }
+
+    /// Whether the driver said a word that begins with the first two letters of a text; yes where they are
+    /// none of the alphabet's.
+    fn may_begin(&self, text: &str) -> bool {
         let bytes = text.trim_start().as_bytes();
-        let said = match (letter(bytes.first()), letter(bytes.get(1))) {
+        match (letter(bytes.first()), letter(bytes.get(1))) {
             (Some(first), Some(second)) => self.beginnings.get(first).is_some_and(|seen| seen & (1 << second) != 0),
             _ => true,
-        };
-        said.then(|| Mark { text: Words::new(text).into_spaced(), on: true })
+        }
     }
 }

@@ -84,7 +84,7 @@ fn named(tool: &Tool, call: &ToolCall, removed: &Removed, faults: &mut Vec<Argum
     }
     for nested in removed.parameters(tool.name.as_str()).filter(|path| path.contains('.')) {
         let pointer = format!("/{}", nested.replace('.', "/"));
-        if Json::Object(call.arguments.clone()).pointer(&pointer).is_some() {
+        if call.arguments.as_json().pointer(&pointer).is_some() {
             faults.push(ArgumentFault {
                 kind: FaultKind::RemovedParameter,
                 parameter: nested.to_owned(),
@@ -113,12 +113,12 @@ fn schema(tool: &Tool, call: &ToolCall, faults: &mut Vec<ArgumentFault>) {
         });
         return;
     };
-    let arguments = Json::Object(call.arguments.clone());
-    if validator.is_valid(&arguments) {
+    let arguments = call.arguments.as_json();
+    if validator.is_valid(arguments) {
         return;
     }
     let mut unexplained = false;
-    for error in validator.iter_errors(&arguments) {
+    for error in validator.iter_errors(arguments) {
         let path = error.instance_path().to_string().trim_start_matches('/').replace('/', ".");
         if path.is_empty() {
             // Missing and unknown names are dealt with above, by name; a name that is removed here is

@@ -121,7 +121,7 @@ fn stored(test: &PolicyTest) -> Stored<'_> {
 }
 
 fn call(call: &ToolCall) -> StoredCall {
-    StoredCall(call.tool.as_str().to_owned(), call.arguments.clone())
+    StoredCall(call.tool.as_str().to_owned(), Arguments::clone(&call.arguments))
 }
 
 fn event(event: &Event) -> StoredEvent {

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value as Json;
-
 use super::Event;
 use super::run::{End, Run, message};
 use crate::execute::{Conditions, Executed, Remainder, Stale, carry_out, remainder};
@@ -168,7 +166,7 @@ fn record(conversation: &mut Vec<Message>, shape: &crate::state::ResultShape, ex
     let requested = RequestedCall {
         id: call.id.as_str().to_owned(),
         tool: call.tool.to_string(),
-        arguments: Json::Object(call.arguments.clone()).to_string(),
+        arguments: call.arguments.as_json().to_string(),
     };
     conversation.push(Message {
         role: Role::Assistant,

@@ -239,7 +239,7 @@ impl Car {
             Some(_) => inside.companions.extend(wrong),
             None => inside.wrong += u32::from(!wrong.is_empty()),
         }
-        Answer::Done(Arc::new(recorded.unwrap_or_else(|| Json::Object(call.arguments.clone()))))
+        Answer::Done(Arc::new(recorded.unwrap_or_else(|| call.arguments.as_json().clone())))
     }
 
     /// A list that only a result could tell and that no recorded result tells: the legs as the call

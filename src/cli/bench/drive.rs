@@ -196,7 +196,7 @@ impl Track {
         let requested = draft.calls.iter().zip(before..).map(|(call, at)| RequestedCall {
             id: format!("bare_{at}"),
             tool: call.tool.to_string(),
-            arguments: serde_json::Value::Object(call.arguments.clone()).to_string(),
+            arguments: call.arguments.as_json().to_string(),
         });
         Message { content: draft.reply.clone(), tool_calls: requested.collect(), ..said(Role::Assistant, "") }
     }

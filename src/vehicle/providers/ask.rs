@@ -80,7 +80,7 @@ impl Line {
         if *ended.borrow() {
             return Answer::Failed(gone.to_owned());
         }
-        let arguments = Json::Object(call.arguments.clone()).to_string();
+        let arguments = call.arguments.as_json().to_string();
         let name = call_name();
         let expiry = clock.since_boot().saturating_add(deadline);
         let body = (tool.name.as_str(), arguments.as_str(), name.as_str(), micros(expiry));
