@@ -70,7 +70,7 @@ fn a_leg_that_was_set_in_this_turn_is_reported_not_offered() {
     let history = talk("serve table nine", true);
     let tool = policy.inventory.position("start_tour").unwrap();
     let made = history.calls().last().unwrap();
-    let edits = [(&policy.model.tool(tool).unwrap().tour, &made.call.arguments)];
+    let edits = [(&policy.model.tool(tool).unwrap().tour, &*made.call.arguments)];
     let facts = LegFacts::of_reply(
         policy.model.tour.as_ref().unwrap(),
         &edits,
