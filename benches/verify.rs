@@ -29,8 +29,11 @@ struct Recorded {
     messages: Vec<Message>,
 }
 
-/// The policy and one recorded conversation that writes; none where the data is not here.
-fn load() -> Option<(PolicyParts, Vec<Message>)> {
+/// Conversations that are judged: one alone may hang on one gate.
+const CONVERSATIONS: usize = 24;
+
+/// The policy and the longest recorded conversations; none where the data is not here.
+fn load() -> Option<(PolicyParts, Vec<Vec<Message>>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let data = root.join("../shared/carbench");
     let set = SetSource::read(
@@ -43,9 +46,11 @@ fn load() -> Option<(PolicyParts, Vec<Message>)> {
     let file = std::fs::File::open(data.join("trajectories_car-bench-paper.jsonl.gz")).ok()?;
     let mut text = String::new();
     std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(file), &mut text).ok()?;
-    let longest =
-        text.lines().filter_map(|l| serde_json::from_str::<Recorded>(l).ok()).max_by_key(|r| r.messages.len())?;
-    Some((parts, longest.messages))
+    let mut all: Vec<Vec<Message>> =
+        text.lines().filter_map(|l| serde_json::from_str::<Recorded>(l).ok()).map(|r| r.messages).collect();
+    all.sort_by_key(|messages| std::cmp::Reverse(messages.len()));
+    all.truncate(CONVERSATIONS);
+    Some((parts, all))
 }
 
 /// The history before a conversation's last draft that calls, as long as asked for: the conversation
@@ -68,9 +73,10 @@ fn history(policy: &Policy, messages: &[Message], length: usize) -> (History, Dr
 /// The same policy with as many rules as asked for: copies of its own, about tools that the draft does
 /// not call, because a policy of 3,000 rules is one about more things, not one that says all of it of
 /// every call.
-fn grown(parts: &PolicyParts, rules: usize, draft: &Draft) -> Policy {
+fn grown(parts: &PolicyParts, rules: usize, drafts: &[(History, Draft)]) -> Policy {
     let mut parts = parts.clone();
-    let called = |tool: &str| draft.calls.iter().any(|c| c.tool.as_str() == tool);
+    let calls: Vec<_> = drafts.iter().flat_map(|(_, draft)| &draft.calls).collect();
+    let called = |tool: &str| calls.iter().any(|c| c.tool.as_str() == tool);
     let others: Vec<ToolIx> = parts
         .inventory
         .iter()
@@ -88,31 +94,41 @@ fn grown(parts: &PolicyParts, rules: usize, draft: &Draft) -> Policy {
     Policy::from_blob(&parts.to_blob().unwrap()).unwrap()
 }
 
-fn check(policy: &Policy, history: &History, draft: &Draft) {
-    let binding = Binding { session: SessionId::from("bench"), policy: policy.hash, epoch: 0 };
+fn check(policy: &Policy, drafts: &[(History, Draft)]) {
     let limits = HardLimits::default();
     let advice = Advice::Remedies;
-    black_box(Step { policy, limits: &limits, history, advice, binding, critic: None, valve: None }.check(draft));
+    for (history, draft) in drafts {
+        let binding = Binding { session: SessionId::from("bench"), policy: policy.hash, epoch: 0 };
+        black_box(Step { policy, limits: &limits, history, advice, binding, critic: None, valve: None }.check(draft));
+    }
 }
 
 fn verify(c: &mut Criterion) {
-    let Some((parts, messages)) = load() else {
+    let Some((parts, conversations)) = load() else {
         println!("skipped: ../shared/carbench is not here");
         return;
     };
-    let policy = grown(&parts, 0, &Draft::default());
+    let told = |policy: &Policy, length: usize| -> Vec<(History, Draft)> {
+        conversations.iter().map(|messages| history(policy, messages, length)).collect()
+    };
+    println!("one check of each of {} drafts that call:", conversations.len());
+    let policy = grown(&parts, 0, &[]);
     for length in [10, 1_000] {
-        let (history, draft) = history(&policy, &messages, length);
-        c.bench_function(&format!("verify after {length} messages"), |b| b.iter(|| check(&policy, &history, &draft)));
+        let drafts = told(&policy, length);
+        c.bench_function(&format!("verify after {length} messages"), |b| b.iter(|| check(&policy, &drafts)));
         c.bench_function(&format!("obligations after {length} messages"), |b| {
-            b.iter(|| black_box(owed(&policy, &history, &draft, Advice::Remedies)));
+            b.iter(|| {
+                for (history, draft) in &drafts {
+                    black_box(owed(&policy, history, draft, Advice::Remedies));
+                }
+            });
         });
     }
+    let drafts = told(&policy, 10);
     for rules in [30, 3_000] {
-        let (_, draft) = history(&policy, &messages, 10);
-        let policy = grown(&parts, rules, &draft);
-        let (history, draft) = history(&policy, &messages, 10);
-        c.bench_function(&format!("verify among {rules} rules"), |b| b.iter(|| check(&policy, &history, &draft)));
+        let policy = grown(&parts, rules, &drafts);
+        let drafts = told(&policy, 10);
+        c.bench_function(&format!("verify among {rules} rules"), |b| b.iter(|| check(&policy, &drafts)));
     }
 }
 

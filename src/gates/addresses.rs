@@ -51,7 +51,7 @@ pub(super) fn misdirected(view: &View<'_>) -> Result<Vec<Stray>, Exhausted> {
         }
         let Some(like) = values.first() else { continue };
         let mut meant: Vec<&str> = Vec::new();
-        for said in view.heard()? {
+        for said in view.heard()?.iter() {
             view.spend(said.words().len())?;
             meant.extend(owners.meant(like, said.words().spaced()));
         }
@@ -102,7 +102,7 @@ fn is_given(view: &View<'_>, value: &str) -> Result<bool, Exhausted> {
     if view.history.identifiers().get(value).is_some() || holds(view.history.system(), value) {
         return Ok(true);
     }
-    for said in view.heard()? {
+    for said in view.heard()?.iter() {
         view.spend(said.words().len())?;
         if says(said, value) {
             return Ok(true);

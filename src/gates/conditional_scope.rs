@@ -71,7 +71,7 @@ fn takes_value(view: &View<'_>, tool: ToolIx) -> bool {
 
 /// The clause by which the driver ruled a tool out, unless something later took that back.
 fn ruled_out(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, Exhausted> {
-    for (said, reading) in view.history.driver().iter().rev().zip(view.heard()?) {
+    for (said, reading) in view.history.driver().iter().rev().zip(view.heard()?.iter()) {
         view.spend(said.words.len())?;
         let clauses = reading.role(PhraseRole::No).map(|h| reading.clause(h));
         let denied = clauses.filter(|c| denies(reading, *c, tool)).max();
@@ -106,7 +106,7 @@ fn nouns(reading: &Reading<'_>, tool: ToolIx) -> Vec<u16> {
 
 /// Whether a message of the driver agrees to a question that names the tool.
 fn agreed(view: &View<'_>, said: &Utterance, answer: &Reading<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
-    let mut questions = view.history.spoken().iter().rev().zip(view.spoken()?);
+    let mut questions = view.history.spoken().iter().rev().zip(view.spoken()?.iter());
     let question = questions.find(|(asked, _)| asked.step < said.step);
     let names = question.is_some_and(|(_, reading)| reading.words().asks() && reading.names(tool));
     Ok(names && answer.has(PhraseRole::Yes))

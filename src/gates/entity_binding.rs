@@ -118,7 +118,7 @@ fn ambiguous(view: &View<'_>, call: &ToolCall) -> Result<Option<(String, ToolCal
     let tools = (0_u16..).map(ToolIx).take(view.policy.inventory.len());
     let meant = tools.filter(|tool| ends_of_nouns(view, *tool).any(|end| is_form(word, end))).count();
     let Some(read) = unread_state(view, own, call).filter(|_| meant > 1) else { return Ok(None) };
-    if view.heard()?.iter().chain(view.spoken()?).any(|reading| names(view.policy, reading, own)) {
+    if view.heard()?.iter().chain(view.spoken()?.iter()).any(|reading| names(view.policy, reading, own)) {
         return Ok(None);
     }
     Ok(Some((format!("`{word}` may mean what {meant} tools set, and how they stand was not read"), read)))

@@ -26,6 +26,7 @@ mod gather_before_act;
 mod hard_limits;
 mod identifier_provenance;
 mod inability_contradiction;
+mod lately;
 mod leakage;
 mod mixed_message;
 mod no_op;
@@ -65,6 +66,7 @@ mod view;
 mod wish;
 
 pub use findings::{CAPACITY, Findings};
+pub use lately::Lately;
 pub use run::{GateFault, Health, run};
 pub use view::{Exhausted, View};
 

@@ -79,7 +79,7 @@ fn other_word(view: &View<'_>, tool: ToolIx, call: &ToolCall) -> Result<Option<S
             continue;
         };
         let says = |reading: &Reading<'_>| says_word(view.policy, reading, word) || reading.has(PhraseRole::Relative);
-        if view.heard()?.iter().chain(view.spoken()?).any(says) {
+        if view.heard()?.iter().chain(view.spoken()?.iter()).any(says) {
             continue;
         }
         let stored = about(view, tool)?;

@@ -161,7 +161,7 @@ fn named(view: &View<'_>, driver: &Reading<'_>, spaced: &str, tool: ToolIx, name
 /// seen to.
 fn used(view: &View<'_>, (key, record): Record<'_>) -> bool {
     let names = names(view.history.identifiers(), record);
-    let calls = view.history.calls().iter().rev().take(super::view::MESSAGES).map(|past| &past.call);
+    let calls = view.history.calls().iter().rev().take(super::lately::MESSAGES).map(|past| &past.call);
     let mut arguments = calls.chain(&view.draft.calls).flat_map(|c| c.arguments.values());
     let is_its = |value: &Json| {
         value.as_str().is_some_and(|v| v == key || (holds(record, v, DEPTH) && !names.contains(&v.to_lowercase())))

@@ -10,11 +10,11 @@ use crate::tools::ToolIx;
 /// airflow, `headlights` for the beams. A small model that understood nothing drafts something else.
 pub(super) fn is_spoken_of(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
     let Some(subject) = view.policy.subject(tool) else { return Ok(false) };
-    let said = || Ok(view.heard()?.iter().chain(view.spoken()?));
+    let said = || Ok(view.heard()?.iter().chain(view.spoken()?.iter()));
     if said()?.any(|reading| subject.tied.iter().any(|t| names(view.policy, reading, *t))) {
         return Ok(true);
     }
-    for reading in view.heard()? {
+    for reading in view.heard()?.iter() {
         view.spend(reading.words().len())?;
         if shares_a_word(view, reading, &subject.words, tool) {
             return Ok(true);

@@ -35,7 +35,6 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         if view.history.calls_of(tool).next().is_none() {
             continue;
         }
-        let key = call.key();
         let mut same = Vec::new();
         for (reference, past) in view.history.calls_of(tool).rev() {
             view.spend(1)?;
@@ -44,7 +43,7 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
                 findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
                 break;
             }
-            if same.len() < LIMIT && past.key == key {
+            if same.len() < LIMIT && past.call.is_same(call) {
                 same.push((reference, past));
             }
         }
@@ -102,7 +101,7 @@ fn is_rearmed(view: &View<'_>, tool: ToolIx, call: &ToolCall, last: CallRef, pas
 fn is_loop(view: &View<'_>, same: &[(CallRef, &PastCall)]) -> bool {
     let Some(nth) = same.get(LIMIT - 1).filter(|(_, past)| past.turn == view.history.turn()) else { return false };
     let since = view.history.calls().iter().skip(nth.0.0 as usize + 1);
-    let other = |past: &&PastCall| past.key != nth.1.key;
+    let other = |past: &&PastCall| !past.call.is_same(&nth.1.call);
     !since.filter(other).any(|past| past.succeeded() && is_write(view, past))
 }
 

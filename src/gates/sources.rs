@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::lately::MESSAGES;
 use super::said::{Said, Scope, Step, Wanted, names, said, same, steps};
-use super::view::MESSAGES;
 use super::{Exhausted, View, stored};
 use crate::model::{ToolCall, Value, Words};
 use crate::policy::{ArgumentTemplate, Reading, Trigger};
@@ -75,7 +75,7 @@ fn source(view: &View<'_>, at: usize, call: &ToolCall, param: &Param, wanted: &W
     }
     let mut elsewhere = None;
     let mut step = None;
-    for reading in view.heard()? {
+    for reading in view.heard()?.iter() {
         match said(view.policy, reading, wanted, Scope::Segment) {
             Said::Here => return Ok(Source::Given),
             Said::Elsewhere(other) => elsewhere = elsewhere.or(Some(other)),
@@ -184,7 +184,7 @@ fn is_afoot(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
     if view.draft.calls.iter().any(|c| Some(&c.tool) == name) || view.executed(tool) {
         return Ok(true);
     }
-    Ok(view.heard()?.iter().chain(view.spoken()?).any(|reading| names(view.policy, reading, tool)))
+    Ok(view.heard()?.iter().chain(view.spoken()?.iter()).any(|reading| names(view.policy, reading, tool)))
 }
 
 /// Whether a computation returned this number.

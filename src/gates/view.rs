@@ -9,6 +9,7 @@ use crate::policy::{HardLimits, Policy, Reading};
 use crate::state::{History, PastCall, Utterance};
 use crate::tools::{Tool, ToolIx};
 
+use super::lately::{Lately, Readings};
 use super::sources::{self, Sourced};
 
 /// A gate used up its budget: its check is bounded, whatever the input.
@@ -21,10 +22,6 @@ pub(super) const BUDGET: u32 = 200_000;
 
 /// What holds where no image says anything (`verify`, `replay`).
 static NO_LIMITS: HardLimits = HardLimits { limit: Vec::new() };
-
-/// Messages of each side that gates look at: what was said a dozen turns ago is not what this draft is
-/// for, and a long drive must not make a check slow.
-pub(super) const MESSAGES: usize = 12;
 
 /// Everything a gate may see: borrowed, immutable, complete.
 #[derive(Debug)]
@@ -44,8 +41,9 @@ pub struct View<'a> {
     fuel: Cell<u32>,
     reply: OnceCell<Option<Reading<'a>>>,
     driver: OnceCell<Option<Reading<'a>>>,
-    heard: OnceCell<Vec<Reading<'a>>>,
-    spoken: OnceCell<Vec<Reading<'a>>>,
+    heard: Readings<'a>,
+    spoken: Readings<'a>,
+    counted: [Cell<bool>; 2],
     sources: OnceCell<Vec<Sourced>>,
 }
 
@@ -62,8 +60,9 @@ impl<'a> View<'a> {
             fuel: Cell::new(BUDGET),
             reply: OnceCell::new(),
             driver: OnceCell::new(),
-            heard: OnceCell::new(),
-            spoken: OnceCell::new(),
+            heard: Readings::default(),
+            spoken: Readings::default(),
+            counted: Default::default(),
             sources: OnceCell::new(),
         }
     }
@@ -112,32 +111,31 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// [`Exhausted`] when the budget does not last.
-    pub fn heard(&self) -> Result<&[Reading<'a>], Exhausted> {
-        self.lately(&self.heard, self.history.driver())
+    pub fn heard(&self) -> Result<Lately<'_, 'a>, Exhausted> {
+        self.lately(&self.heard, self.history.driver(), &self.counted[0])
     }
 
     /// What was last said to the driver, latest first, read once for all gates.
     ///
     /// # Errors
     /// [`Exhausted`] when the budget does not last.
-    pub fn spoken(&self) -> Result<&[Reading<'a>], Exhausted> {
-        self.lately(&self.spoken, self.history.spoken())
+    pub fn spoken(&self) -> Result<Lately<'_, 'a>, Exhausted> {
+        self.lately(&self.spoken, self.history.spoken(), &self.counted[1])
     }
 
+    /// One side's messages; the first gate that looks at them pays for reading all.
     fn lately<'s>(
         &self,
-        cell: &'s OnceCell<Vec<Reading<'a>>>,
+        readings: &'s Readings<'a>,
         side: &'a [Utterance],
-    ) -> Result<&'s [Reading<'a>], Exhausted> {
-        if let Some(read) = cell.get() {
-            return Ok(read);
+        counted: &Cell<bool>,
+    ) -> Result<Lately<'s, 'a>, Exhausted> {
+        let lately = Lately::new(readings, side, self.policy.lexicon());
+        if !counted.get() {
+            self.spend(lately.words())?;
+            counted.set(true);
         }
-        let mut readings = Vec::new();
-        for said in side.iter().rev().take(MESSAGES) {
-            self.spend(said.words.len())?;
-            readings.push(self.policy.lexicon().read(Arc::clone(&said.words)));
-        }
-        Ok(cell.get_or_init(|| readings))
+        Ok(lately)
     }
 
     /// Where the numbers of the draft's writes come from, judged once for all gates.

@@ -93,7 +93,7 @@ fn is_demanded(view: &View<'_>, tool: ToolIx) -> bool {
 /// Whether something before the latest message may explain the call: the tool was spoken of by either
 /// side, or a preference is about it.
 fn is_earlier(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
-    let before = view.heard()?.iter().skip(1).chain(view.spoken()?);
+    let before = view.heard()?.iter().skip(1).chain(view.spoken()?.iter());
     if before.into_iter().any(|said| names(view.policy, said, tool)) {
         return Ok(true);
     }

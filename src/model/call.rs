@@ -2,8 +2,9 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::hash::{DefaultHasher, Hasher};
 use std::ops::Deref;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -63,25 +64,79 @@ impl From<&str> for CallId {
 
 /// The arguments of one call. Draft, plan, clearance and record of a call share one copy of them, and a
 /// schema check reads them as the JSON object they are: a check of a draft copies none.
-#[derive(Clone, PartialEq)]
-pub struct CallArguments(Arc<Json>);
+#[derive(Clone)]
+pub struct CallArguments(Arc<Held>);
+
+#[derive(Clone)]
+struct Held {
+    /// Always an object.
+    json: Json,
+    print: OnceLock<u64>,
+}
 
 impl CallArguments {
     /// The arguments as a JSON object.
     pub fn as_json(&self) -> &Json {
-        &self.0
+        &self.0.json
     }
 
     /// Sets one of them, for this call alone.
     pub fn insert(&mut self, name: String, value: Json) {
-        if let Json::Object(arguments) = Arc::make_mut(&mut self.0) {
-            arguments.insert(name, value);
-        }
+        self.edit().map(|arguments| arguments.insert(name, value));
     }
 
     /// Takes one of them out, for this call alone.
     pub fn remove(&mut self, name: &str) -> Option<Json> {
-        Arc::make_mut(&mut self.0).as_object_mut()?.remove(name)
+        self.edit()?.remove(name)
+    }
+
+    fn edit(&mut self) -> Option<&mut Arguments> {
+        let held = Arc::make_mut(&mut self.0);
+        held.print = OnceLock::new();
+        held.json.as_object_mut()
+    }
+
+    /// A number that is the same for the same arguments, in whatever order and form they were written; others
+    /// have another one, but for one pair in 2^64. Counted once for all who hold these arguments.
+    fn print(&self) -> u64 {
+        *self.0.print.get_or_init(|| print(&self.0.json))
+    }
+}
+
+/// [`CallArguments::print`] of any value. Members count in any order, so their numbers are added up.
+fn print(json: &Json) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match json {
+        Json::Null => hasher.write_u8(0),
+        Json::Bool(on) => hasher.write_u8(1 + u8::from(*on)),
+        Json::Number(n) => match number(n).as_i64() {
+            Some(whole) => hasher.write_i64(whole),
+            None => hasher.write_u64(n.as_f64().unwrap_or_default().to_bits()),
+        },
+        Json::String(text) => hasher.write(text.as_bytes()),
+        Json::Array(items) => items.iter().for_each(|item| hasher.write_u64(print(item))),
+        Json::Object(members) => hasher.write_u64(members.iter().fold(0, |sum, (name, value)| {
+            let mut member = DefaultHasher::new();
+            member.write(name.as_bytes());
+            member.write_u64(print(value));
+            sum.wrapping_add(member.finish())
+        })),
+    }
+    // What a value is counts too: `1` is not `"1"`, and an empty list is no empty text.
+    hasher.write_u8(match json {
+        Json::Null => 0,
+        Json::Bool(_) => 1,
+        Json::Number(_) => 2,
+        Json::String(_) => 3,
+        Json::Array(_) => 4,
+        Json::Object(_) => 5,
+    });
+    hasher.finish()
+}
+
+impl PartialEq for CallArguments {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.json == other.0.json
     }
 }
 
@@ -93,7 +148,7 @@ impl Default for CallArguments {
 
 impl From<Arguments> for CallArguments {
     fn from(arguments: Arguments) -> Self {
-        Self(Arc::new(Json::Object(arguments)))
+        Self(Arc::new(Held { json: Json::Object(arguments), print: OnceLock::new() }))
     }
 }
 
@@ -103,7 +158,7 @@ impl Deref for CallArguments {
     fn deref(&self) -> &Arguments {
         static NONE: LazyLock<Arguments> = LazyLock::new(Arguments::new);
         // Made of a map and nothing else, so the other arm is never taken.
-        self.0.as_object().unwrap_or(&NONE)
+        self.0.json.as_object().unwrap_or(&NONE)
     }
 }
 
@@ -141,9 +196,11 @@ impl ToolCall {
         Self { id: CallId::from(""), tool: tool.into(), arguments: arguments.into(), by: None }
     }
 
-    /// Whether it is the same call, as [`key`](Self::key) tells, without writing either one out.
+    /// Whether it is the same call, as [`key`](Self::key) tells, without writing either one out: told by
+    /// numbers made of both, which two different calls share once in 2^64. Where a wrong yes would let
+    /// something pass, keys are compared.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.tool == other.tool && same_members(&self.arguments, &other.arguments)
+        self.tool == other.tool && self.arguments.print() == other.arguments.print()
     }
 
     /// What makes two calls the same call.
@@ -230,19 +287,6 @@ fn write_members(map: &Arguments, out: &mut String) {
     out.push('}');
 }
 
-fn same_members(a: &Arguments, b: &Arguments) -> bool {
-    a.len() == b.len() && a.iter().all(|(name, value)| b.get(name).is_some_and(|other| same(value, other)))
-}
-
-fn same(a: &Json, b: &Json) -> bool {
-    match (a, b) {
-        (Json::Number(a), Json::Number(b)) => a == b || number(a) == number(b),
-        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Json::Object(a), Json::Object(b)) => same_members(a, b),
-        _ => a == b,
-    }
-}
-
 fn write_text(text: &str, out: &mut String) {
     // Keys are made of every call that is looked at, and next to no text needs an escape.
     if text.bytes().any(|b| b < b' ' || b == b'"' || b == b'\\') {
@@ -279,5 +323,45 @@ mod tests {
         let other = call(json!({"window": "DRIVER", "percentage": 11}));
         assert_ne!(a.key(), other.key());
         assert!(a.is_same(&b) && !a.is_same(&other));
+    }
+
+    #[test]
+    fn calls_are_the_same_exactly_where_their_keys_are() {
+        let values = [
+            json!({}),
+            json!({"a": 1}),
+            json!({"a": "1"}),
+            json!({"a": 1.5}),
+            json!({"a": true}),
+            json!({"a": null}),
+            json!({"a": []}),
+            json!({"a": ""}),
+            json!({"a": [1, 2]}),
+            json!({"a": [2, 1]}),
+            json!({"a": [[1], 2]}),
+            json!({"a": {"b": 1, "c": 2}}),
+            json!({"a": {"b": 2, "c": 1}}),
+            json!({"a": {"c": 2.0, "b": 1.0}}),
+            json!({"b": 1}),
+        ];
+        for a in &values {
+            for b in &values {
+                let (a, b) = (call(a.clone()), call(b.clone()));
+                assert_eq!(a.is_same(&b), a.key() == b.key(), "{a} and {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn arguments_that_were_edited_are_other_arguments_for_this_call_alone() {
+        let before = call(json!({"window": "DRIVER", "percentage": 10}));
+        let mut after = before.clone();
+        assert!(after.is_same(&before));
+        after.arguments.insert("percentage".to_owned(), json!(20));
+        assert!(!after.is_same(&before));
+        after.arguments.insert("percentage".to_owned(), json!(10));
+        assert!(after.is_same(&before));
+        assert_eq!(after.arguments.remove("window"), Some(json!("DRIVER")));
+        assert_eq!(before.arguments.len(), 2);
     }
 }

@@ -42,7 +42,7 @@ fn earlier(policy: &Policy, history: &History, plan: &Plan, found: &mut Vec<Exce
     let tools: Vec<_> = plan.calls.iter().filter_map(|p| p.tool).collect();
     let is_rule =
         |rule: &Rule| rule.kind == RuleKind::AutoAction && rule.remedy.iter().any(|c| tools.contains(&c.tool));
-    if !policy.rules().iter().any(is_rule) {
+    if !tools.iter().any(|tool| policy.is_remedy(*tool)) {
         return;
     }
     let world = history.world();

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Derived, Lexicon, PackedTests, Phrases, Program, ProgramError, Reading, Rule, RuleIx, Subject, Tables, Trigger,
+    Derived, Lexicon, PackedTests, Phrases, Program, ProgramError, Reading, Rule, RuleIx, RuleKind, Subject, Tables,
+    Trigger,
 };
 use crate::model::{PolicyHash, Words};
 use crate::state::{EffectModel, History};
@@ -70,6 +71,8 @@ pub struct Policy {
     rules: Vec<Rule>,
     by_tool: FxHashMap<ToolIx, Vec<RuleIx>>,
     on_reply: Vec<RuleIx>,
+    /// Tools that some auto-action rule answers with.
+    remedies: FxHashSet<ToolIx>,
     /// All phrases, indexed when the first text is read: that takes longer than everything else of loading.
     lexicon: OnceLock<Lexicon>,
     /// What has to do with each tool, gathered when it is first asked for.
@@ -93,6 +96,8 @@ impl Policy {
                 Trigger::Reply => on_reply.push(ix),
             }
         }
+        let acting = parts.rules.iter().filter(|rule| rule.kind == RuleKind::AutoAction);
+        let remedies = acting.flat_map(|rule| &rule.remedy).map(|call| call.tool).collect();
         let inventory: Inventory = parts.inventory.into();
         let subjects = inventory.iter().map(|_| OnceLock::new()).collect();
         Ok(Self {
@@ -110,6 +115,7 @@ impl Policy {
             rules: parts.rules,
             by_tool,
             on_reply,
+            remedies,
         })
     }
 
@@ -136,6 +142,11 @@ impl Policy {
     /// not the size of the policy.
     pub fn rules_of(&self, tool: ToolIx) -> impl Iterator<Item = (RuleIx, &Rule)> {
         self.by_tool.get(&tool).into_iter().flatten().filter_map(|ix| Some((*ix, self.rule(*ix)?)))
+    }
+
+    /// Whether some auto-action rule answers with a call of this tool.
+    pub fn is_remedy(&self, tool: ToolIx) -> bool {
+        self.remedies.contains(&tool)
     }
 
     /// Rules that a reply triggers.
