@@ -1,0 +1,28 @@
+//! One function a target: it takes any bytes and returns, or there is a fault.
+
+mod blob;
+#[cfg(feature = "compile")]
+mod cedar;
+mod draft;
+mod messages;
+mod phrases;
+mod scene;
+mod tools;
+mod transcript;
+#[path = "../../support/wire.rs"]
+mod wire;
+
+/// All targets by name.
+pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+    ("blob", blob::run),
+    ("draft", draft::run),
+    ("transcript", transcript::run),
+    #[cfg(feature = "compile")]
+    ("cedar", cedar::run),
+    ("tools", tools::run),
+    ("messages", messages::run),
+    ("phrases", phrases::run),
+];
+
+#[allow(unused_imports, reason = "seeds are made of it, where there are any")]
+pub use blob::seal;
