@@ -57,6 +57,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
+    #[allow(dead_code, reason = "the long form looks at times")]
     /// A share of the steps took no longer than this, in microseconds; over all kinds where none is named.
     pub(crate) fn quantile(of: &HashMap<&'static str, Vec<u64>>, kind: Option<&str>, share: f64) -> u64 {
         let wanted = of.iter().filter(|(name, _)| kind.is_none_or(|kind| kind == **name));

@@ -10,7 +10,7 @@ use super::rig::{Client, Rig, Setup};
 
 fn steps(folder: &Path) -> Vec<Json> {
     let records = records(folder).unwrap().map(Result::unwrap).filter(|record| record.kind == Kind::Update);
-    records.map(|record| Json::Object(record.body)).collect()
+    records.map(|record| record.body).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,7 +30,7 @@ trait Session {
 /// outcome.
 pub async fn assist(bus: &Connection) -> Result<Vec<(String, String)>, Box<dyn Error>> {
     let path = ManagerProxy::new(bus).await?.open_session().await?;
-    let session = SessionProxy::builder(bus).path(path)?.build().await?;
+    let session = SessionProxy::builder(bus).path(path).build().await?;
     let options = HashMap::from([("zone", Variant::from("driver")), ("confidence", Variant::from(0.9))]);
     session.heard("Turn on the air conditioning.", options).await?;
 
