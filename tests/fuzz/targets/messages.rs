@@ -1,7 +1,7 @@
 //! Calls of the service on a bus: known and unknown objects, members and arguments, and bytes that are none.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -268,7 +268,7 @@ pub(super) fn run(data: &[u8]) {
         match line.next() {
             Ok(incoming) => due.retain(|serial| *serial != incoming.answers),
             // The bus throws out whoever breaks its protocol, after which nobody else may suffer.
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => break,
+            Err(error) if matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => break,
             Err(error) => panic!("{} calls were never answered: {error}", due.len()),
         }
     }
