@@ -12,6 +12,8 @@
     reason = "a benchmark is a test"
 )]
 
+#[path = "../tests/dbus/load.rs"]
+mod load;
 #[path = "../tests/dbus/rig.rs"]
 mod rig;
 #[path = "../tests/support/mod.rs"]
@@ -43,6 +45,7 @@ fn main() {
     for _ in 0..STARTS {
         let begun = Instant::now();
         let mut service = Command::new(env!("CARGO_BIN_EXE_obligatod"))
+            .envs(load::environment())
             .args(["--bus", &address, "--student", "none"])
             .arg("--policy")
             .arg(rig::root().join("policies/cabin/cabin.obl"))

@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 use tokio::time::sleep;
 use zbus::Variant;
 
-use super::rig::{Client, Ear, Rig, Setup, calls};
+use super::rig::{Client, Ear, Rig, Setup, calls, root};
 
 #[path = "hostile_client.rs"]
 mod hostile_client;
@@ -133,6 +133,14 @@ async fn behave(rig: Arc<Rig>, number: u64, shared: Arc<Shared>) -> Times {
     times
 }
 
+/// The environment that the unit gives the service.
+pub(crate) fn environment() -> Vec<(String, String)> {
+    let unit = fs::read_to_string(root().join("systemd/obligatod.service")).unwrap();
+    let lines = unit.lines().filter_map(|line| line.strip_prefix("Environment="));
+    let pairs = lines.flat_map(str::split_whitespace).filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
 /// Resident memory of a process in KiB.
 fn resident(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
@@ -144,8 +152,12 @@ fn resident(process: u32) -> u64 {
 pub(crate) async fn drive(plan: Plan) -> Figures {
     let folder = tempfile::tempdir().unwrap();
     let journal = format!("[journal]\nfolder = {:?}\nsegment_kib = 256\ntotal_mib = 4\n", folder.path());
-    let setup = Setup::drafts(&[fan(3)]).endless().config(&journal);
-    let rig = Arc::new(Rig::start(setup.variable("OBLIGATO_LOG", "warn,obligato::vehicle::sim=debug")).await);
+    let mut setup = Setup::drafts(&[fan(3)]).endless().config(&journal);
+    setup = setup.variable("OBLIGATO_LOG", "warn,obligato::vehicle::sim=debug");
+    for (name, value) in environment() {
+        setup = setup.variable(&name, &value);
+    }
+    let rig = Arc::new(Rig::start(setup).await);
     rig.client().await;
     let (shared, hostile) = (Arc::<Shared>::default(), Arc::<AtomicBool>::default());
     let foe = thread::spawn({
