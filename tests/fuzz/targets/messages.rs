@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -177,6 +177,8 @@ fn call(from: &mut Cursor<'_>, session: &str) -> Call {
 
 /// The service on a bus of its own, in this process, so that a fuzzer sees where its inputs lead.
 struct Stand {
+    /// Its input is held open for as long as this process lives.
+    _bus: Child,
     address: String,
     line: Option<(Line, String)>,
 }
@@ -202,8 +204,6 @@ impl Stand {
             .unwrap();
         let mut address = String::new();
         BufReader::new(bus.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        // Held open for as long as the process lives.
-        std::mem::forget(bus.stdin.take());
         let address = address.trim().to_owned();
         assert!(address.starts_with("unix:"), "dbus-daemon is installed (package dbus)");
         fs::write(folder.join("script.jsonl"), "").unwrap();
@@ -219,7 +219,7 @@ impl Stand {
         // What the service logs of a thousand hostile calls a second is of no use here.
         let _ = tracing::subscriber::set_global_default(tracing::subscriber::NoSubscriber::default());
         thread::spawn(move || panic!("the service ended: {:?}", serve(config)));
-        Self { address, line: None }
+        Self { _bus: bus, address, line: None }
     }
 
     /// A connection with a session; a new one where the bus has closed the one before, or an input the session.

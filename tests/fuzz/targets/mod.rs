@@ -12,8 +12,11 @@ mod transcript;
 #[path = "../../support/wire.rs"]
 mod wire;
 
-/// All targets by name.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+/// A name, and what takes the bytes.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
     ("blob", blob::run),
     ("draft", draft::run),
     ("transcript", transcript::run),
