@@ -4,7 +4,7 @@ SCORE := ../shared/score
 CARBENCH := ../shared/carbench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint fmt differential bench score policies critic man yocto-check
+.PHONY: help demo build test lint fmt differential bench score policies critic man reference fuzz fuzz-keep soak start yocto-check
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,39 @@ endif
 
 man: ## Manual pages and shell completions into target/man
 	cargo run --quiet --release --no-default-features --features compile,man --bin obligato -- man target/man
+
+reference: ## The reference of the D-Bus API (src/service/API.md) from the running service
+	OBLIGATO_WRITE_REFERENCE=1 cargo test --quiet --all-features --test dbus the_reference_is_what
+
+# Coverage for libFuzzer from a stable compiler; build scripts, which have none, are kept out by naming the target.
+FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1
+FUZZ_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+FUZZ = target/fuzz/$(FUZZ_HOST)/release/obligato-fuzz
+TARGET ?= draft
+SECONDS_EACH ?= 600
+
+$(FUZZ): .FORCE
+	cp Cargo.lock tests/fuzz/libfuzzer/Cargo.lock
+	RUSTFLAGS='$(FUZZ_FLAGS)' cargo build --quiet --release --manifest-path tests/fuzz/libfuzzer/Cargo.toml \
+	    --target-dir target/fuzz --target $(FUZZ_HOST)
+.PHONY: .FORCE
+
+fuzz: $(FUZZ) ## Look for inputs that break a target: make fuzz TARGET=blob|draft|transcript|cedar|tools|messages|phrases
+	mkdir -p target/fuzz/found/$(TARGET)
+	cd target/fuzz/found && FUZZ_TARGET=$(TARGET) ../../../$(FUZZ) -max_total_time=$(SECONDS_EACH) -timeout=20 \
+	    -max_len=16384 -rss_limit_mb=3000 -print_final_stats=1 $(TARGET) ../../../tests/fuzz/corpus/$(TARGET)
+
+fuzz-keep: $(FUZZ) ## Keep of what `make fuzz` found the few inputs that reach the most
+	tests/fuzz/libfuzzer/keep $(TARGET) $(FUZZ) target/fuzz/found/$(TARGET) tests/fuzz/corpus/$(TARGET)
+
+MINUTES ?= 20
+soak: ## Eight clients for MINUTES, one of them hostile: the others' times, memory, executions
+	SOAK_MINUTES=$(MINUTES) cargo bench --no-default-features --features compile --bench soak
+
+start: ## Time from start to name owned and memory, without a model
+	cargo bench --no-default-features --features compile --bench start
 
 yocto-check: ## Checks of the Yocto layer that need no build farm
 	yocto/check

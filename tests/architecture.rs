@@ -104,3 +104,49 @@ fn unsafe_code_stands_only_at_the_llama_boundary() {
         assert!(!found || file.to_string_lossy().contains("student/llama"), "{} has unsafe code", file.display());
     }
 }
+
+/// Every `fn` of the sources and the tests, in one text.
+fn code() -> String {
+    let mut files = all("src");
+    files.extend(all("tests"));
+    files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
+}
+
+/// Whether a file of that name, or path, is there.
+fn there(name: &str) -> bool {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    root.join(name).exists() || all("src").iter().chain(&all("tests")).any(|file| file.ends_with(name))
+}
+
+#[test]
+fn every_claim_of_safety_and_security_names_a_test_that_is_there() {
+    let code = code();
+    for document in ["SAFETY.md", "SECURITY.md"] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).unwrap();
+        let rows = text.lines().filter(|line| line.starts_with("| "));
+        let mut tables = 0;
+        for row in rows {
+            let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+            let last = cells.last().unwrap();
+            // The row that names the columns.
+            if ["shown by", "what holds"].contains(last) {
+                tables += 1;
+                continue;
+            }
+            let quoted: Vec<&str> = last.split('`').skip(1).step_by(2).collect();
+            let is_path = |name: &&&str| name.contains('/') || name.ends_with(".rs");
+            let is_test = |name: &&&str| name.matches('_').count() >= 3 && !name.contains(['/', '.']);
+            for path in quoted.iter().filter(is_path) {
+                assert!(there(path), "{document}: `{path}` is not here: {row}");
+            }
+            for test in quoted.iter().filter(is_test) {
+                // A family of tests ends with an ellipsis.
+                let (name, family) = (test.trim_end_matches('…'), test.ends_with('…'));
+                let found = if family { format!("fn {name}") } else { format!("fn {name}(") };
+                assert!(code.contains(&found), "{document}: no test is called `{test}`: {row}");
+            }
+            assert!(quoted.iter().any(|name| is_path(&name) || is_test(&name)), "{document} shows nothing for: {row}");
+        }
+        assert!(tables > 0, "{document} has no table of claims");
+    }
+}

@@ -40,6 +40,8 @@ pub enum Kind {
     Stopped,
     /// Another policy judges from here on.
     Policy,
+    /// A step of an update was taken or refused.
+    Update,
     /// A session was opened or closed.
     Session,
     /// Records were lost before they could be written.
@@ -56,7 +58,7 @@ impl Kind {
     pub(super) fn is_effect(self) -> bool {
         match self {
             Self::Opened | Self::Recovered | Self::Executed | Self::Grant | Self::Reply | Self::Fault => true,
-            Self::Started | Self::Stopped | Self::Policy | Self::Dropped => true,
+            Self::Started | Self::Stopped | Self::Policy | Self::Update | Self::Dropped => true,
             Self::Turn | Self::Draft | Self::Verdict | Self::Question => false,
             Self::Session | Self::Shadow | Self::Undone => false,
         }
@@ -78,6 +80,7 @@ impl Kind {
             Self::Started => "started",
             Self::Stopped => "stopped",
             Self::Policy => "policy",
+            Self::Update => "update",
             Self::Session => "session",
             Self::Dropped => "dropped",
             Self::Shadow => "shadow",
@@ -182,6 +185,17 @@ impl Entry {
     /// Another policy judges from here on: in a session that brought text along, or everywhere.
     pub fn policy(place: Option<Place>, id: &str, hash: PolicyHash, why: &str) -> Self {
         Self::of(Kind::Policy, place, json!({"id": id, "policy": hash.to_string(), "why": why}))
+    }
+
+    /// A step of an update was taken (`what`: `staged`, `keys`, `verified`, `activated`, `committed` or
+    /// `rolled-back`) with this version; after `rolled-back` the one in force.
+    pub fn update(what: &str, version: u64) -> Self {
+        Self::of(Kind::Update, None, json!({"what": what, "version": version}))
+    }
+
+    /// A step of an update was refused, with the error that the caller was told.
+    pub fn update_refused(step: &str, error: &str, why: &str) -> Self {
+        Self::of(Kind::Update, None, json!({"what": "refused", "step": step, "error": error, "why": why}))
     }
 
     /// A session was opened or closed (`what`).
@@ -320,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_kind_is_written_by_its_name() {
-        for kind in [Kind::Opened, Kind::Started, Kind::Shadow, Kind::Undone, Kind::Dropped] {
+        for kind in [Kind::Opened, Kind::Started, Kind::Shadow, Kind::Undone, Kind::Update, Kind::Dropped] {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
         }
     }

@@ -24,7 +24,7 @@ pub enum Refusal {
     NoSession(String),
     /// The session belongs to somebody else.
     NotYours(String),
-    /// No more sessions are given out.
+    /// No more sessions are given out, no more is taken in, or it was called too often.
     TooMany(String),
     /// That turn is not running.
     NoTurn(String),

@@ -14,6 +14,12 @@ use crate::student::Cancel;
 use crate::turn::Session;
 use crate::vehicle::Vehicle;
 
+/// Most that a conversation takes in, in bytes: eight thousand turns. All of it is kept, because any word may be
+/// what a later verdict rests on, so a client that talks for ever must not exhaust the head unit.
+const MOST_TAKEN: usize = 8 << 20;
+/// What a turn takes beside its words: results, records of what was judged.
+const EACH: usize = 1024;
+
 /// Whose a session is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Holder {
@@ -41,6 +47,8 @@ struct Progress {
     question: String,
     touched: Instant,
     closed: bool,
+    /// Bytes that the conversation took in.
+    taken: usize,
 }
 
 struct Running {
@@ -53,8 +61,14 @@ struct Running {
 
 impl OpenSession {
     pub(super) fn new(path: OwnedObjectPath, holder: Holder, conversation: Session) -> Self {
-        let progress =
-            Progress { last: 0, running: None, question: String::new(), touched: Instant::now(), closed: false };
+        let progress = Progress {
+            last: 0,
+            running: None,
+            question: String::new(),
+            touched: Instant::now(),
+            closed: false,
+            taken: 0,
+        };
         Self { path, holder, conversation: Mutex::new(conversation), progress: Mutex::new(progress) }
     }
 
@@ -72,6 +86,20 @@ impl OpenSession {
         let (turn, cancel) = (progress.last, Cancel::default());
         progress.running = Some(Running { turn, cancel: cancel.clone(), begun: false, told });
         Ok((turn, cancel))
+    }
+
+    /// Makes room for so many bytes of words or calls.
+    pub(super) fn take_in(&self, bytes: usize) -> Result<(), Refusal> {
+        let mut progress = self.progress();
+        let taken = progress.taken.saturating_add(bytes).saturating_add(EACH);
+        if taken > MOST_TAKEN {
+            return Err(Refusal::TooMany(format!(
+                "this conversation has taken in {} bytes, and {MOST_TAKEN} are the most; open another session",
+                progress.taken
+            )));
+        }
+        progress.taken = taken;
+        Ok(())
     }
 
     /// The worker begins a turn; false when it was cancelled while it waited.

@@ -11,7 +11,7 @@ use zbus::wire::OwnedFd;
 use super::Refusal;
 use super::harness::Harness;
 use super::local::{CarFor, LocalUpdates};
-use super::updates::{Standing, Step};
+use super::updates::{Outcome, Standing, StepKind, Taken};
 use crate::policy::update::{Reading, Slot, UpdateError, largest_list, largest_update, read_open};
 
 /// The policy in force.
@@ -27,17 +27,30 @@ impl PolicyObject {
     fn standing(&self) -> Option<Standing> {
         self.harness.updates.as_ref().map(|updates| updates.standing())
     }
+
+    /// Takes one step of an update for a caller and tells everybody.
+    async fn step(
+        &self,
+        kind: StepKind,
+        header: &Header<'_>,
+        emitter: &SignalEmitter<'_>,
+        work: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome + Send + 'static,
+    ) -> Result<Taken, Refusal> {
+        let taken = self.harness.update(emitter.connection(), header, kind, work).await?;
+        if let Some(name) = kind.announced()
+            && let Err(error) = PolicyObject::updated(emitter, name, taken.version).await
+        {
+            // The step was taken, whoever hears of it.
+            tracing::warn!(%error, step = name, "a step of an update could not be announced");
+        }
+        Ok(taken)
+    }
 }
 
 /// What a caller handed over, read as anything that was delivered is.
 fn delivered(fd: OwnedFd, most: u64) -> Result<Vec<u8>, UpdateError> {
     let file = std::fs::File::from(std::os::fd::OwnedFd::from(fd));
     read_open(file, Path::new("the delivered file"), most)
-}
-
-/// A step after which the policy in force is the one that it was before.
-fn quiet<T>(answer: Result<T, UpdateError>) -> Step<T> {
-    Step { answer, switches: false }
 }
 
 fn count(tests: usize) -> u32 {
@@ -84,16 +97,14 @@ impl PolicyObject {
     async fn stage(
         &self,
         update: OwnedFd,
-        #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let step = |local: &LocalUpdates, _: &CarFor<'_>| {
-            quiet(delivered(update, largest_update()).and_then(|bytes| local.slots.stage(&bytes, Reading::system())))
+        let work = |local: &LocalUpdates, _: &CarFor<'_>| {
+            let staged = delivered(update, largest_update()).and_then(|b| local.slots.stage(&b, Reading::system()));
+            Outcome::quiet(staged.map(|header| header.version.into()))
         };
-        let version = self.harness.update(connection, &header, false, step).await?.version;
-        emitter.updated("staged", version).await?;
-        Ok(version)
+        Ok(self.step(StepKind::Stage, &header, &emitter, work).await?.version)
     }
 
     /// Takes a list of keys into use, an open regular file as `obligato sign --list` wrote it.
@@ -103,16 +114,14 @@ impl PolicyObject {
     async fn keys(
         &self,
         list: OwnedFd,
-        #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let step = |local: &LocalUpdates, _: &CarFor<'_>| {
-            quiet(delivered(list, largest_list()).and_then(|bytes| local.slots.keys(&bytes)))
+        let work = |local: &LocalUpdates, _: &CarFor<'_>| {
+            let taken = delivered(list, largest_list()).and_then(|bytes| local.slots.keys(&bytes));
+            Outcome::quiet(taken.map(|list| list.version().into()))
         };
-        let version = self.harness.update(connection, &header, false, step).await?.version();
-        emitter.updated("keys", version).await?;
-        Ok(version)
+        Ok(self.step(StepKind::Keys, &header, &emitter, work).await?.version)
     }
 
     /// Verifies what is staged once more and runs its own tests on this machine. Nothing changes.
@@ -121,12 +130,15 @@ impl PolicyObject {
     #[zbus(out_args("version", "tests"))]
     async fn verify(
         &self,
-        #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
+        #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<(u64, u32), Refusal> {
-        let step = |local: &LocalUpdates, _: &CarFor<'_>| quiet(local.slots.verify(Reading::system()));
-        let (verified, tests) = self.harness.update(connection, &header, false, step).await?;
-        Ok((verified.version, count(tests)))
+        let work = |local: &LocalUpdates, _: &CarFor<'_>| {
+            let verified = local.slots.verify(Reading::system());
+            Outcome::quiet(verified.map(|(header, tests)| Taken { version: header.version, tests }))
+        };
+        let taken = self.step(StepKind::Verify, &header, &emitter, work).await?;
+        Ok((taken.version, count(taken.tests)))
     }
 
     /// Puts what is staged in force between two turns, on trial, and runs its own tests there. Open
@@ -137,17 +149,15 @@ impl PolicyObject {
     #[zbus(out_args("version", "tests"))]
     async fn activate(
         &self,
-        #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<(u64, u32), Refusal> {
-        let step = |local: &LocalUpdates, car_for: &CarFor<'_>| {
-            let answer = local.activate(car_for);
-            Step { switches: answer.is_ok(), answer: answer.map(|a| (a.header.version, a.tests)) }
+        let work = |local: &LocalUpdates, car_for: &CarFor<'_>| {
+            let activated = local.activate(car_for);
+            Outcome::switching(activated.map(|a| Taken { version: a.header.version, tests: a.tests }))
         };
-        let (version, tests) = self.harness.update(connection, &header, true, step).await?;
-        emitter.updated("activated", version).await?;
-        Ok((version, count(tests)))
+        let taken = self.step(StepKind::Activate, &header, &emitter, work).await?;
+        Ok((taken.version, count(taken.tests)))
     }
 
     /// Commits to the policy on trial after running its own tests again: no older one is taken from now on.
@@ -157,17 +167,15 @@ impl PolicyObject {
     #[zbus(out_args("version"))]
     async fn commit(
         &self,
-        #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let step = |local: &LocalUpdates, _: &CarFor<'_>| {
-            let answer = local.slots.commit(Reading::system());
-            Step { switches: matches!(answer, Err(UpdateError::Unhealthy { .. })), answer }
+        let work = |local: &LocalUpdates, _: &CarFor<'_>| {
+            let committed = local.slots.commit(Reading::system());
+            let switches = matches!(committed, Err(UpdateError::Unhealthy { .. }));
+            Outcome { answer: committed.map(|header| header.version.into()), switches }
         };
-        let version = self.harness.update(connection, &header, true, step).await?.version;
-        emitter.updated("committed", version).await?;
-        Ok(version)
+        Ok(self.step(StepKind::Commit, &header, &emitter, work).await?.version)
     }
 
     /// Takes the policy on trial out of force; without one, drops what is staged. `version` is in force
@@ -177,17 +185,13 @@ impl PolicyObject {
     #[zbus(out_args("version"))]
     async fn rollback(
         &self,
-        #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let step = |local: &LocalUpdates, _: &CarFor<'_>| {
-            let answer = local.slots.roll_back();
-            Step { switches: answer.is_ok(), answer }
+        let work = |local: &LocalUpdates, _: &CarFor<'_>| {
+            Outcome::switching(local.slots.roll_back().map(|status| status.current.into()))
         };
-        let version = self.harness.update(connection, &header, true, step).await?.current;
-        emitter.updated("rolled-back", version).await?;
-        Ok(version)
+        Ok(self.step(StepKind::RollBack, &header, &emitter, work).await?.version)
     }
 
     /// A step of an update was taken: `staged`, `keys`, `activated`, `committed` or `rolled-back`, and the

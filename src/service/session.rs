@@ -46,7 +46,9 @@ impl Session {
         if speech.is_none() || heard.is_err() {
             require_holder(connection, &self.session, &caller).await?;
         }
-        Ok(Heard { relayed: heard.is_err(), ..Heard::text(words(text)?) })
+        let words = words(text)?;
+        self.session.take_in(words.len())?;
+        Ok(Heard { relayed: heard.is_err(), ..Heard::text(words) })
     }
 }
 
@@ -69,7 +71,7 @@ impl Session {
     /// Starts a turn: the driver said this. Returns the turn's number at once; `Progress`,
     /// `Question` and `Outcome` tell how it goes, and one `Reply` ends it.
     ///
-    /// Errors: Busy, NotReady, NoModel, BadArgument, NotYours, Stopping.
+    /// Errors: Busy, NotReady, NoModel, BadArgument, TooMany, NotYours, Stopping.
     #[zbus(out_args("turn"))]
     async fn start(
         &self,
@@ -126,7 +128,7 @@ impl Session {
     /// The driver said this; for assistants with their own model. Options: `language` (s, ISO 639-1),
     /// `zone` (s), `confidence` (d, 0 to 1). Where a speech service is configured, only it may call this.
     ///
-    /// Errors: Busy, BadArgument, NotYours.
+    /// Errors: Busy, BadArgument, TooMany, NotYours.
     async fn heard(
         &self,
         text: &str,
@@ -137,6 +139,7 @@ impl Session {
         let speech = self.harness.config.service.speech.as_deref();
         require_ears(connection, &self.session, &caller(&header)?, speech).await?;
         let heard = heard(text, &options)?;
+        self.session.take_in(text.len())?;
         self.session.between_turns(|conversation| conversation.heard(&heard))?;
         self.session.set_question("");
         Ok(())
@@ -144,7 +147,7 @@ impl Session {
 
     /// The assistant said this to the driver; for assistants with their own model.
     ///
-    /// Errors: Busy, BadArgument, NotYours.
+    /// Errors: Busy, BadArgument, TooMany, NotYours.
     async fn spoken(
         &self,
         text: &str,
@@ -156,6 +159,7 @@ impl Session {
         if text.len() > limit {
             return Err(Refusal::too_long("text", text.len(), limit));
         }
+        self.session.take_in(text.len())?;
         self.session.between_turns(|conversation| conversation.spoken(text))
     }
 
@@ -179,7 +183,7 @@ impl Session {
     /// Judges a draft and carries it out only if it is cleared. The answer is the JSON of `Verify`
     /// with `executed`, the calls that were carried out and what became of each.
     ///
-    /// Errors: Busy, BadDraft, BadArgument, NotYours, Stopping, Internal.
+    /// Errors: Busy, BadDraft, BadArgument, TooMany, NotYours, Stopping, Internal.
     #[zbus(out_args("report"))]
     async fn execute(
         &self,
@@ -189,6 +193,7 @@ impl Session {
     ) -> Result<String, Refusal> {
         self.require_holder(connection, &header).await?;
         let task = Task::Draft(self::draft(draft)?);
+        self.session.take_in(draft.len())?;
         let (_, ended) = self.harness.start(connection, &self.session, caller(&header)?, task, None)?;
         match ended.await {
             Ok(Ended::Judged(report)) => serde_json::to_string(&report).map_err(|e| Refusal::Internal(e.to_string())),

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{oneshot, watch};
-use zbus::Connection;
 use zbus::message::Header;
+use zbus::{Connection, DBusError};
 
 use super::Refusal;
 use super::access::{caller, require_updater};
@@ -16,7 +16,7 @@ use super::open::OpenSession;
 use super::work::Work;
 use crate::journal::{Entry, Note, Sink};
 use crate::policy::Policy;
-use crate::policy::update::{Class, Slot, Status, UpdateError};
+use crate::policy::update::{Slot, Status, UpdateError};
 
 /// Where updates stand, for whoever asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +36,89 @@ pub(super) struct Updates {
     standing: watch::Sender<Standing>,
 }
 
+/// The steps of an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StepKind {
+    Stage,
+    Keys,
+    Verify,
+    Activate,
+    Commit,
+    RollBack,
+}
+
+impl StepKind {
+    /// What is asked for.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Stage => "stage",
+            Self::Keys => "keys",
+            Self::Verify => "verify",
+            Self::Activate => "activate",
+            Self::Commit => "commit",
+            Self::RollBack => "rollback",
+        }
+    }
+
+    /// What has happened when it was taken: in the journal, and in the signal where it has one.
+    pub(super) fn done(self) -> &'static str {
+        match self {
+            Self::Stage => "staged",
+            Self::Keys => "keys",
+            Self::Verify => "verified",
+            Self::Activate => "activated",
+            Self::Commit => "committed",
+            Self::RollBack => "rolled-back",
+        }
+    }
+
+    /// The same, for what the signal tells of: verifying changes nothing.
+    pub(super) fn announced(self) -> Option<&'static str> {
+        (self != Self::Verify).then(|| self.done())
+    }
+
+    /// Whether it may change the policy in force, and so happens between two turns.
+    fn between_turns(self) -> bool {
+        matches!(self, Self::Activate | Self::Commit | Self::RollBack)
+    }
+}
+
+/// A step that was taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    /// Version that it was taken with; after a rollback the one in force.
+    pub(super) version: u64,
+    /// How many of its own tests ran.
+    pub(super) tests: usize,
+}
+
+impl From<u64> for Taken {
+    fn from(version: u64) -> Self {
+        Self { version, tests: 0 }
+    }
+}
+
+/// A session that cannot go on, and why.
+type Orphan = (Arc<OpenSession>, String);
+
 /// What a step leads to.
-pub(super) struct Step<T> {
+pub(super) struct Outcome {
     /// What the caller is told.
-    pub(super) answer: Result<T, UpdateError>,
+    pub(super) answer: Result<Taken, UpdateError>,
     /// Whether another policy may be in force now.
     pub(super) switches: bool,
+}
+
+impl Outcome {
+    /// Of a step that leaves the policy in force as it is.
+    pub(super) fn quiet(answer: Result<Taken, UpdateError>) -> Self {
+        Self { answer, switches: false }
+    }
+
+    /// Of a step that puts another policy in force.
+    pub(super) fn switching(answer: Result<Taken, UpdateError>) -> Self {
+        Self { switches: answer.is_ok(), answer }
+    }
 }
 
 impl Updates {
@@ -80,15 +157,15 @@ impl Updates {
 }
 
 impl Harness {
-    /// Takes one step of an update, for somebody who may. Steps that may change the policy in force
-    /// (`between`) happen on the worker, between two turns.
-    pub(super) async fn update<T: Send + 'static>(
+    /// Takes one step of an update, for somebody who may. Steps that may change the policy in force happen
+    /// on the worker, between two turns.
+    pub(super) async fn update(
         self: &Arc<Self>,
         connection: &Connection,
         header: &Header<'_>,
-        between: bool,
-        step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Step<T> + Send + 'static,
-    ) -> Result<T, Refusal> {
+        kind: StepKind,
+        step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome + Send + 'static,
+    ) -> Result<Taken, Refusal> {
         require_updater(connection, &caller(header)?, &self.config.update.group).await?;
         self.readiness.borrow().accepts_work()?;
         let none =
@@ -99,9 +176,9 @@ impl Harness {
         let harness = self.clone();
         let work = move || {
             // Nobody waits when the caller is gone; the step is taken all the same.
-            let _ = done.send(harness.take(&updates, step));
+            let _ = done.send(harness.take(&updates, kind, step));
         };
-        if !between {
+        if !kind.between_turns() {
             drop(tokio::task::spawn_blocking(work));
         } else if !self.worker.give(Work::Between(Box::new(work))) {
             return Err(Refusal::Internal("the worker has ended; restart the service".into()));
@@ -114,13 +191,40 @@ impl Harness {
         answer
     }
 
-    /// The step itself. Sessions that cannot go on under the policy that is in force now are returned.
-    #[expect(clippy::type_complexity, reason = "the pair is taken apart at once")]
-    fn take<T>(
+    /// The step itself, and its record. Sessions that cannot go on under the policy that is in force now are
+    /// returned.
+    fn take(
         &self,
         updates: &Updates,
-        step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Step<T>,
-    ) -> (Result<T, Refusal>, Vec<(Arc<OpenSession>, String)>) {
+        kind: StepKind,
+        step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome,
+    ) -> (Result<Taken, Refusal>, Vec<Orphan>) {
+        let (answer, orphans) = self.attempt(updates, step);
+        let entry = match &answer {
+            Ok(taken) => Entry::update(kind.done(), taken.version),
+            Err(refusal) => {
+                // Named as the caller sees it.
+                let name = refusal.name();
+                let name = name.rsplit('.').next().unwrap_or_default();
+                let why = refusal.description().unwrap_or_default();
+                match refusal {
+                    Refusal::NothingToDo(_) => {
+                        tracing::info!(step = kind.name(), error = name, why, "an update was refused");
+                    }
+                    _ => tracing::warn!(step = kind.name(), error = name, why, "an update was refused"),
+                }
+                Entry::update_refused(kind.name(), name, why)
+            }
+        };
+        self.recorder.note(Note::Entry(entry));
+        (answer, orphans)
+    }
+
+    fn attempt(
+        &self,
+        updates: &Updates,
+        step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome,
+    ) -> (Result<Taken, Refusal>, Vec<Orphan>) {
         let fitted = RefCell::new(None);
         let car_for = |policy: &Policy| {
             let car = self.car.fitted_for(policy).map_err(|e| UpdateError::Car(e.to_string()))?;
@@ -128,7 +232,7 @@ impl Harness {
             fitted.replace(Some(car));
             Ok(Some(vehicle))
         };
-        let Step { answer, switches } = updates.with(|local| step(local, &car_for));
+        let Outcome { answer, switches } = updates.with(|local| step(local, &car_for));
         let before = updates.standing();
         let (mut slot, mut version, mut orphans) = (before.slot, before.version, Vec::new());
         if switches {
@@ -146,18 +250,12 @@ impl Harness {
             }
         }
         updates.note(slot, version);
-        if let Err(error) = &answer {
-            match error.class() {
-                Class::NothingToDo => tracing::info!(%error, "an update was refused"),
-                _ => tracing::warn!(%error, "an update was refused"),
-            }
-        }
         (answer.map_err(Refusal::from), orphans)
     }
 
     /// Puts a policy in force, in the car that is set up for it. New sessions begin with it, open ones go on
     /// under it; questions, consents and clearances of the old one die.
-    fn switch(&self, policy: Arc<Policy>, car: Option<Fitted>) -> Vec<(Arc<OpenSession>, String)> {
+    fn switch(&self, policy: Arc<Policy>, car: Option<Fitted>) -> Vec<Orphan> {
         if self.in_force.get().hash == policy.hash {
             return Vec::new();
         }

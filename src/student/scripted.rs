@@ -7,36 +7,48 @@ use std::time::Instant;
 use super::{Answer, Prompt, Student, StudentError, Usage};
 use crate::model::{Draft, Limits};
 
+/// The last line of a script that begins anew when it has come to its end.
+const AGAIN: &str = "again";
+
 /// Says one prepared draft after the other, whatever it is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scripted {
     drafts: Vec<Draft>,
     next: usize,
+    /// Whether it begins anew after the last one.
+    again: bool,
 }
 
 impl Scripted {
     /// A student that says these drafts in this order.
     pub fn new(drafts: Vec<Draft>) -> Self {
-        Self { drafts, next: 0 }
+        Self { drafts, next: 0, again: false }
     }
 
     /// Reads a script: one OpenAI assistant message a line; empty lines and lines that begin with
-    /// `#` or `//` are skipped.
+    /// `#` or `//` are skipped. `again` as the last line makes it endless.
     ///
     /// # Errors
     /// [`StudentError::Script`], naming the file and the line.
     pub fn load(path: &Path) -> Result<Self, StudentError> {
         let error = |why: String| StudentError::Script { path: path.display().to_string(), why };
         let text = fs::read_to_string(path).map_err(|e| error(e.to_string()))?;
-        let mut drafts = Vec::new();
+        let (mut drafts, mut again) = (Vec::new(), false);
         for (i, line) in text.lines().map(str::trim).enumerate() {
             if line.is_empty() || line.starts_with('#') || line.starts_with("//") {
+                continue;
+            }
+            if again {
+                return Err(error(format!("line {}: nothing follows `{AGAIN}`", i + 1)));
+            }
+            if line == AGAIN {
+                again = true;
                 continue;
             }
             let draft = Draft::from_bytes(line.as_bytes(), &Limits::default());
             drafts.push(draft.map_err(|e| error(format!("line {}: {e}", i + 1)))?);
         }
-        Ok(Self::new(drafts))
+        Ok(Self { again, ..Self::new(drafts) })
     }
 }
 
@@ -45,6 +57,9 @@ impl Student for Scripted {
         let start = Instant::now();
         if prompt.cancel.is_cancelled() {
             return Err(StudentError::Cancelled);
+        }
+        if self.again && self.next == self.drafts.len() {
+            self.next = 0;
         }
         let draft = self.drafts.get(self.next).cloned().ok_or(StudentError::ScriptEnd(self.next))?;
         self.next += 1;

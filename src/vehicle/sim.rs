@@ -147,6 +147,7 @@ impl Shared {
         let writes = self.inventory.get(call.tool.as_str()).is_some_and(|t| t.is_write());
         let effective = effect.is_ok() && !matches!(fault, Some(FaultMode::Stall | FaultMode::Ignore));
         if writes {
+            tracing::debug!(tool = call.tool.as_str(), effective, "the simulated car was told");
             remember(&mut state.delivered, Delivered { call: call.clone(), effective });
         }
         match fault {

@@ -17,15 +17,18 @@ mod drafts;
 mod faults;
 mod hostile;
 mod interface;
+mod load;
 #[cfg(feature = "compile")]
 mod offers;
 mod provider;
 mod providers;
 #[cfg(feature = "llama")]
 mod real_model;
+mod reference;
 mod rig;
 #[cfg(feature = "sample-provider")]
 mod sample;
 mod sessions;
+mod soak;
 mod system;
 mod turns;

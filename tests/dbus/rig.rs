@@ -64,6 +64,8 @@ pub(crate) struct Setup {
     faults: String,
     config: String,
     arguments: Vec<String>,
+    variables: Vec<(String, String)>,
+    endless: bool,
 }
 
 impl Setup {
@@ -86,6 +88,20 @@ impl Setup {
     /// More configuration.
     pub(crate) fn config(mut self, toml: &str) -> Self {
         self.config.push_str(toml);
+        self
+    }
+
+    /// The script begins anew when it has come to its end.
+    #[allow(dead_code, reason = "a load needs it")]
+    pub(crate) fn endless(mut self) -> Self {
+        self.endless = true;
+        self
+    }
+
+    /// A variable of the service's environment.
+    #[allow(dead_code, reason = "a load needs it")]
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -138,7 +154,8 @@ impl Rig {
         let state = fs::read_to_string(root().join("policies/cabin/vehicle-state.toml")).unwrap();
         fs::write(folder.path().join("state.toml"), format!("{state}\n{}", setup.faults)).unwrap();
         fs::write(folder.path().join("obligato.toml"), &setup.config).unwrap();
-        let script: Vec<String> = setup.drafts.iter().map(Json::to_string).collect();
+        let mut script: Vec<String> = setup.drafts.iter().map(Json::to_string).collect();
+        script.extend(setup.endless.then(|| "again".to_owned()));
         fs::write(folder.path().join("script.jsonl"), script.join("\n")).unwrap();
         let log = fs::File::create(folder.path().join("service.log")).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_obligatod"));
@@ -150,6 +167,7 @@ impl Rig {
         if !setup.arguments.iter().any(|a| a == "--student") {
             command.args(["--student", "scripted"]).arg("--script").arg(folder.path().join("script.jsonl"));
         }
+        command.envs(setup.variables.iter().map(|(name, value)| (name, value)));
         command.args(&setup.arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         let service = command.spawn().unwrap();
         Self { folder, address, bus, service }
@@ -181,6 +199,12 @@ impl Rig {
         let client = Client::new(self.connect().await).await;
         client.wait_for_state("ready").await;
         client
+    }
+
+    /// The service's process.
+    #[allow(dead_code, reason = "a load looks at it")]
+    pub(crate) fn process(&self) -> u32 {
+        self.service.id()
     }
 
     /// Sends a signal to the service.

@@ -6,7 +6,7 @@ use obligato::service::Refusal;
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::rig::{Ear, Rig, Setup, calls, says};
+use super::rig::{Client, Ear, Rig, Setup, calls, says};
 
 fn roof() -> serde_json::Value {
     calls(&[("open_close_sunroof", json!({"percentage": 50}))])
@@ -121,4 +121,26 @@ async fn the_number_of_sessions_is_announced() {
         }
     });
     seen.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_that_never_ends_is_bounded_and_others_go_on() {
+    let rig = Rig::start(Setup::without_student()).await;
+    let client = Client::new(rig.connect().await).await;
+    let (endless, other) = (client.open().await, client.open().await);
+    let speech = "and then ".repeat(1_800);
+    let refused = loop {
+        if let Err(refusal) = endless.spoken(&speech).await {
+            break refusal;
+        }
+    };
+    assert!(matches!(&refused, Refusal::TooMany(why) if why.contains("open another session")), "{refused:?}");
+    let draft = says("Hello.").to_string();
+    assert!(matches!(endless.heard("Hello?", Default::default()).await, Err(Refusal::TooMany(_))));
+    assert!(matches!(endless.execute(&draft).await, Err(Refusal::TooMany(_))));
+    // What is there is judged all the same, and nobody else pays for it.
+    endless.verify(&draft).await.unwrap();
+    other.spoken(&speech).await.unwrap();
+    endless.close().await.unwrap();
+    client.open().await.spoken(&speech).await.unwrap();
 }

@@ -1,6 +1,8 @@
 //! What the integration tests share: compiled policies and a way to tell a conversation.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod wire;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 

@@ -30,6 +30,14 @@ mod costs;
 #[cfg(feature = "compile")]
 mod drop_folder;
 #[cfg(feature = "compile")]
+mod provided;
+#[cfg(feature = "compile")]
+#[path = "../dbus/provider.rs"]
+#[allow(dead_code, reason = "the tests of providers use the rest")]
+mod provider;
+#[cfg(feature = "compile")]
+mod recorded;
+#[cfg(feature = "compile")]
 #[path = "../dbus/rig.rs"]
 #[allow(dead_code, reason = "the tests of the interface use the rest")]
 mod rig;

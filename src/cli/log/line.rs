@@ -59,6 +59,12 @@ fn summary(record: &Record) -> String {
             format!("obligatod {} under {} {}", text(body, "version"), text(body, "id"), short(text(body, "policy")))
         }
         Kind::Policy => format!("{} {}: {}", text(body, "id"), short(text(body, "policy")), text(body, "why")),
+        Kind::Update if text(body, "what") == "refused" => {
+            format!("{} refused, {}: {}", text(body, "step"), text(body, "error"), text(body, "why"))
+        }
+        Kind::Update => {
+            format!("{}: version {}", text(body, "what"), body.get("version").map(Json::to_string).unwrap_or_default())
+        }
         Kind::Session => format!("{}: {}", text(body, "what"), text(body, "why")),
         Kind::Undone => format!(
             "{} {} -> {} -> {} by {}, {} ms after {}",

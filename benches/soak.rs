@@ -1,0 +1,69 @@
+//! Eight clients for a while, one of them hostile: `make soak MINUTES=20`. Ends with an error when the others
+//! wait for longer than twice as long as without it, when memory grows, or when an execution is lost or doubled.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    missing_docs,
+    dead_code,
+    reason = "a benchmark is a test"
+)]
+
+#[path = "../tests/dbus/load.rs"]
+mod load;
+#[path = "../tests/dbus/rig.rs"]
+mod rig;
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use load::{Figures, Plan, drive};
+
+/// How much longer the others may wait beside a hostile client, at the 99th percentile.
+const RATIO: f64 = 2.0;
+/// How much resident memory may grow after the warm-up, in KiB.
+const GROWTH: u64 = 1024;
+
+fn main() -> ExitCode {
+    let minutes = std::env::var("SOAK_MINUTES").ok().and_then(|m| m.parse::<f64>().ok()).unwrap_or(20.0);
+    let window = Duration::from_secs_f64((minutes * 60.0 / 2.0).min(10.0));
+    let pairs = ((minutes * 60.0 / 2.0 / window.as_secs_f64()).round() as usize).max(1);
+    let plan = Plan { warm_up: Duration::from_secs_f64((minutes * 6.0).clamp(2.0, 60.0)), window, pairs };
+    let figures = tokio::runtime::Runtime::new().unwrap().block_on(drive(plan));
+    println!("kind        steps   p50 µs   p99 µs | hostile   p50 µs   p99 µs   ratio");
+    let mut kinds: Vec<_> = figures.calm.keys().map(|kind| Some(*kind)).collect();
+    kinds.sort_unstable();
+    kinds.push(None);
+    let mut ratio = f64::MAX;
+    for kind in kinds {
+        let count = |of: &std::collections::HashMap<&str, Vec<u64>>| -> usize {
+            of.iter().filter(|(name, _)| kind.is_none_or(|kind| kind == **name)).map(|(_, times)| times.len()).sum()
+        };
+        let quantile = |of, share| Figures::quantile(of, kind, share);
+        let (calm, beset) = (quantile(&figures.calm, 0.99), quantile(&figures.beset, 0.99));
+        ratio = beset as f64 / calm as f64;
+        println!(
+            "{:<9} {:>7} {:>8} {calm:>8} | {:>7} {:>8} {beset:>8} {ratio:>7.2}",
+            kind.unwrap_or("all"),
+            count(&figures.calm),
+            quantile(&figures.calm, 0.5),
+            count(&figures.beset),
+            quantile(&figures.beset, 0.5),
+        );
+    }
+    let (before, after) = figures.resident;
+    println!("resident    {before} KiB after the warm-up, {after} KiB at the end");
+    println!("executions  {} acknowledged, {} in the car", figures.acknowledged, figures.actuated);
+    println!("hostilities {}", figures.hostilities);
+    let whole = figures.actuated == figures.acknowledged && figures.acknowledged > 0;
+    let good = whole && ratio <= RATIO && after.saturating_sub(before) < GROWTH;
+    if !good {
+        eprintln!("soak: above the bounds (ratio {RATIO}, growth {GROWTH} KiB, no execution lost or doubled)");
+    }
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

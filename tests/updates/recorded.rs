@@ -1,0 +1,63 @@
+//! Every step of an update on record.
+
+use std::path::Path;
+
+use obligato::journal::{Kind, records, verify};
+use serde_json::{Value as Json, json};
+
+use super::car::{Garage, sick, stage};
+use super::rig::{Client, Rig, Setup};
+
+fn steps(folder: &Path) -> Vec<Json> {
+    let records = records(folder).unwrap().map(Result::unwrap).filter(|record| record.kind == Kind::Update);
+    records.map(|record| record.body).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_step_of_an_update_is_on_record_and_a_refused_one_with_the_error_that_the_caller_was_told() {
+    let garage = Garage::new();
+    let folder = garage.at("journal");
+    let config = format!("{}[journal]\nfolder = {folder:?}\n", garage.config());
+    let mut rig = Rig::start(Setup::without_student().config(&config)).await;
+    let client = Client::new(rig.connect().await).await;
+    let policy = &client.policy;
+    policy.commit().await.unwrap_err();
+    stage(policy, &garage.update(2, |_| {})).await.unwrap();
+    policy.verify().await.unwrap();
+    policy.activate().await.unwrap();
+    policy.commit().await.unwrap();
+    let told = stage(policy, &garage.update(1, |_| {})).await.unwrap_err();
+    stage(policy, &garage.update(3, |_| {})).await.unwrap();
+    policy.activate().await.unwrap();
+    policy.rollback().await.unwrap();
+    stage(policy, &garage.update(4, sick("ac-closes-windows"))).await.unwrap();
+    policy.activate().await.unwrap_err();
+    rig.signal("TERM");
+    assert!(rig.ended().await.success());
+
+    let steps = steps(&folder);
+    let short: Vec<Json> = steps
+        .iter()
+        .map(|s| match s["what"] == "refused" {
+            true => json!([s["step"], s["error"]]),
+            false => json!([s["what"], s["version"]]),
+        })
+        .collect();
+    let expected = json!([
+        ["commit", "NothingToDo"],
+        ["staged", 2],
+        ["verified", 2],
+        ["activated", 2],
+        ["committed", 2],
+        ["stage", "Rollback"],
+        ["staged", 3],
+        ["activated", 3],
+        ["rolled-back", 2],
+        ["staged", 4],
+        ["activate", "Unhealthy"],
+    ]);
+    assert_eq!(Json::from(short), expected);
+    let why = steps[5]["why"].as_str().unwrap();
+    assert!(why.contains("rollback attack") && told.to_string().contains(why), "{why}\n{told}");
+    assert!(verify(&folder).is_ok());
+}
