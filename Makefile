@@ -4,10 +4,10 @@ SCORE := ../shared/score
 CARBENCH := ../shared/carbench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint fmt differential bench score policies critic man reference fuzz fuzz-keep soak start yocto-check
+.PHONY: help demo build test lint fmt differential bench score policies critic man reference fuzz fuzz-keep soak start cross cross-twice cross-test verify-work bench-qemu yocto-check
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Talk with the simulated car: typed on a terminal, or one sentence a line (make demo < file)
 	@cross/demo
@@ -91,6 +91,21 @@ soak: ## Eight clients for MINUTES, one of them hostile: the others' times, memo
 
 start: ## Time from start to name owned and memory, without a model
 	cargo bench --no-default-features --features compile --bench start
+
+cross: ## Both programs for an aarch64 head unit into target/cross; CPU=dotprod, FEATURES=kuksa (cross/README.md)
+	@cross/build
+
+verify-work: ## Instructions of one check on aarch64 against what is recorded; after make cross
+	@cross/verify-work
+
+cross-twice: ## The same two times, compared byte by byte
+	@cross/twice
+
+cross-test: ## Tests as aarch64 programs under qemu-user
+	@cross/test
+
+bench-qemu: ## An arm64 image with the real units, booted under QEMU, and a scenario inside
+	@cross/qemu/bench
 
 yocto-check: ## Checks of the Yocto layer that need no build farm
 	yocto/check

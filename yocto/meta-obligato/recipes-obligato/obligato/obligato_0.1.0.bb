@@ -69,10 +69,14 @@ do_install:append() {
 do_install[file-checksums] += "${@d.getVar('OBLIGATO_MODEL') + ':True' if d.getVar('OBLIGATO_MODEL') else ''}"
 
 USERADD_PACKAGES = "${PN}"
-GROUPADD_PARAM:${PN} = "--system obligato; --system obligato-client; --system obligato-update"
-USERADD_PARAM:${PN} = "--system --gid obligato --home-dir ${localstatedir}/lib/obligato --no-create-home --shell ${base_sbindir}/nologin obligato"
+# The same as in systemd/obligato.sysusers; yocto/check compares them.
+GROUPADD_PARAM:${PN} = "--system obligato; --system obligato-client; --system obligato-provider; --system obligato-update"
+USERADD_PARAM:${PN} = " \
+    --system --gid obligato --home-dir ${localstatedir}/lib/obligato --no-create-home --shell ${base_sbindir}/nologin obligato; \
+    --system --gid obligato-update --home-dir /nonexistent --no-create-home --shell ${base_sbindir}/nologin obligato-update \
+"
 
-SYSTEMD_SERVICE:${PN} = "obligatod.service"
+SYSTEMD_SERVICE:${PN} = "obligatod.service obligato-update.service obligato-update.path"
 
 PACKAGE_BEFORE_PN = "${PN}-cli ${PN}-policy ${PN}-model"
 
