@@ -31,6 +31,17 @@ impl Clock for SystemClock {
     }
 }
 
+impl SystemClock {
+    /// How long the machine has slept since boot: what the clock that counts sleep is ahead of the one
+    /// that does not.
+    pub fn asleep(&self) -> Duration {
+        let running = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let part = |n: i64| u64::try_from(n).unwrap_or_default();
+        let running = Duration::from_secs(part(running.tv_sec)) + Duration::from_nanos(part(running.tv_nsec));
+        self.since_boot().saturating_sub(running)
+    }
+}
+
 /// A clock that moves only when it is told to.
 #[derive(Debug, Default)]
 pub struct ManualClock {

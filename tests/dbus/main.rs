@@ -17,6 +17,7 @@ mod drafts;
 mod faults;
 mod hostile;
 mod interface;
+mod logind;
 #[cfg(feature = "compile")]
 mod offers;
 mod provider;
@@ -27,5 +28,6 @@ mod rig;
 #[cfg(feature = "sample-provider")]
 mod sample;
 mod sessions;
+mod sleep;
 mod system;
 mod turns;

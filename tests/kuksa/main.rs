@@ -10,6 +10,16 @@
     reason = "helpers of tests are tests"
 )]
 
+#[path = "../dbus/rig.rs"]
+#[allow(dead_code, reason = "shared with the tests of the bus")]
+mod rig;
+#[path = "../dbus/logind.rs"]
+#[allow(dead_code, reason = "shared with the tests of the bus")]
+mod logind;
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod support;
+
 mod bench;
 mod broker;
 mod command;
@@ -18,6 +28,7 @@ mod faults;
 mod freshness;
 mod load;
 mod provider;
+mod service;
 mod tree;
 mod turns;
 mod ways;

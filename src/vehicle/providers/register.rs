@@ -1,12 +1,13 @@
 //! What is accepted from a provider: nothing that no rule has seen.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use serde_json::Value as Json;
 use tokio::sync::watch;
 
 use super::{Line, Providers, Registration};
 use crate::model::ToolName;
+use crate::policy::Policy;
 use crate::tools::{Kind, Uncovered, covers};
 
 /// Most tools of one provider: several times the largest inventory.
@@ -104,8 +105,10 @@ impl Providers {
     /// [`Rejected`] with the first tool that is not accepted.
     pub fn register(&self, applicant: Applicant, offered: &[Offered]) -> Result<(), Rejected> {
         self.shape(offered)?;
-        let tools: Vec<ToolName> =
-            offered.iter().map(|o| self.accept(o, applicant.tools.as_deref())).collect::<Result<_, _>>()?;
+        // Held until it stands in the table: what another policy withdraws must be there to be withdrawn.
+        let policy = self.policy.read().unwrap_or_else(PoisonError::into_inner);
+        let may = applicant.tools.as_deref();
+        let tools: Vec<ToolName> = offered.iter().map(|o| accept(&policy, o, may)).collect::<Result<_, _>>()?;
         let owner = applicant.owner.to_string();
         let line = Line::new(applicant.connection, applicant.owner, applicant.object);
         let registration = Arc::new(Registration { line, names: applicant.names, ended: watch::Sender::new(false) });
@@ -160,31 +163,30 @@ impl Providers {
         }
         Ok(())
     }
+}
 
-    /// A tool of the policy that the provider takes for the same thing.
-    fn accept(&self, offered: &Offered, may: Option<&[String]>) -> Result<ToolName, Rejected> {
-        let name = || offered.name.clone();
-        let under = self.policy();
-        let Some(tool) = under.inventory.get(&offered.name) else {
-            return Err(Rejected::UnknownTool { tool: name(), policy: under.id.clone() });
-        };
-        if may.is_some_and(|tools| !tools.contains(&offered.name)) {
-            return Err(Rejected::NotYours(name()));
-        }
-        let kind = match tool.kind {
-            Kind::Read => "read",
-            Kind::Write => "write",
-            Kind::Compute => "compute",
-            Kind::Planning => return Err(Rejected::Planning(name())),
-        };
-        if offered.kind != kind {
-            return Err(Rejected::Kind { tool: name(), kind, given: offered.kind.clone() });
-        }
-        let read = |schema: &str| {
-            serde_json::from_str::<Json>(schema).map_err(|e| Rejected::Unreadable { tool: name(), why: e.to_string() })
-        };
-        let policy = read(&tool.schema)?;
-        covers(&read(&offered.schema)?, &policy).map_err(|why| Rejected::Schema { tool: name(), why })?;
-        Ok(tool.name.clone())
+/// A tool of the policy that the provider takes for the same thing.
+fn accept(under: &Policy, offered: &Offered, may: Option<&[String]>) -> Result<ToolName, Rejected> {
+    let name = || offered.name.clone();
+    let Some(tool) = under.inventory.get(&offered.name) else {
+        return Err(Rejected::UnknownTool { tool: name(), policy: under.id.clone() });
+    };
+    if may.is_some_and(|tools| !tools.contains(&offered.name)) {
+        return Err(Rejected::NotYours(name()));
     }
+    let kind = match tool.kind {
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Compute => "compute",
+        Kind::Planning => return Err(Rejected::Planning(name())),
+    };
+    if offered.kind != kind {
+        return Err(Rejected::Kind { tool: name(), kind, given: offered.kind.clone() });
+    }
+    let read = |schema: &str| {
+        serde_json::from_str::<Json>(schema).map_err(|e| Rejected::Unreadable { tool: name(), why: e.to_string() })
+    };
+    let policy = read(&tool.schema)?;
+    covers(&read(&offered.schema)?, &policy).map_err(|why| Rejected::Schema { tool: name(), why })?;
+    Ok(tool.name.clone())
 }
