@@ -12,8 +12,8 @@ use crate::policy::{
     Slot, SlotIx, Tables, Trigger, When,
 };
 use crate::state::{
-    AttrIx, AttrType, CellIx, Clock, EffectModel, EntityIx, History, Literal, ManualClock, Observation, ObservationField,
-    Outcome, SystemClock,
+    AttrIx, AttrType, CellIx, Clock, EffectModel, EntityIx, History, Literal, ManualClock, Observation,
+    ObservationField, Outcome, SystemClock,
 };
 use crate::vehicle::testcar::{self, STATE, call};
 use crate::vehicle::{Answer, Cause, Fault, FaultMode, Pending, Sim, Trouble, Vehicle, grace};

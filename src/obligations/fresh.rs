@@ -54,8 +54,7 @@ fn read(policy: &Policy, rule: &Rule, frame: &RuleFrame<'_>, slot: &Slot) -> Opt
         let field = declared.fields.get(usize::from(*field))?;
         return Some((format!("{}.{}", declared.name, field.name), frame.age(past)?));
     }
-    let (cell, when) =
-        cells(policy, slot, frame.item).into_iter().find(|(cell, when)| frame.is_old(*cell, *when))?;
+    let (cell, when) = cells(policy, slot, frame.item).into_iter().find(|(cell, when)| frame.is_old(*cell, *when))?;
     Some((model.field_name(cell)?, frame.history.age(model, cell, frame.world(when))?))
 }
 

@@ -61,7 +61,12 @@ impl Car {
     pub(super) fn new(build: Build, policy: &Arc<Policy>) -> Result<(Self, String), ServiceError> {
         let (vehicle, situation) = build(policy)?;
         let fitted = RwLock::new(Fitted { ground: policy.ground_digest(), vehicle });
-        Ok((Self { shared: Arc::new(Shared { build, fitted, writes: AtomicU64::new(0), sleep: watch::Sender::default() }) }, situation))
+        Ok((
+            Self {
+                shared: Arc::new(Shared { build, fitted, writes: AtomicU64::new(0), sleep: watch::Sender::default() }),
+            },
+            situation,
+        ))
     }
 
     /// The car as it is to be under a policy: this one where tools and effect model are the same, else one

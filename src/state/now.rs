@@ -246,7 +246,10 @@ mod tests {
         let fields = [NowField::Year, NowField::Month, NowField::Day, NowField::Hour, NowField::Minute];
         assert_eq!(fields.map(|f| now.get(f).clone()), [2026, 6, 16, 0, 30].map(Value::Int));
         assert_eq!(now.moment().unwrap(), Moment::in_zone(night, &berlin));
-        assert_eq!(Now::at(now.moment().unwrap().after(Duration::from_secs(3_600))).get(NowField::Hour), &Value::Int(1));
+        assert_eq!(
+            Now::at(now.moment().unwrap().after(Duration::from_secs(3_600))).get(NowField::Hour),
+            &Value::Int(1)
+        );
         for unknown in [at(Duration::from_secs(86_400), &berlin), at(night, &TimeZone::unknown())] {
             assert_eq!(unknown, Now::default());
         }

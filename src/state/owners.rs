@@ -53,10 +53,7 @@ impl<'h> Owners<'h> {
         Self::of(history.calls().iter().rev().take(RESULTS).flat_map(|past| &past.contents.owners), spend)
     }
 
-    fn of<E>(
-        shown: impl Iterator<Item = &'h Owner>,
-        mut spend: impl FnMut(usize) -> Result<(), E>,
-    ) -> Result<Self, E> {
+    fn of<E>(shown: impl Iterator<Item = &'h Owner>, mut spend: impl FnMut(usize) -> Result<(), E>) -> Result<Self, E> {
         let mut owners = Self::default();
         let mut by_name: FxHashMap<&[String], usize> = FxHashMap::default();
         for owner in shown.filter(|owner| !owner.names.is_empty()) {

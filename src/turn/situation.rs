@@ -64,7 +64,9 @@ fn assigned(text: &str, name: &str) -> Option<Json> {
 /// A place whose identifier stands at a path.
 fn nested(path: &str, place: Json) -> Json {
     match path.rsplit_once('.') {
-        Some((outer, _)) => outer.rsplit('.').fold(place, |inner, member| Json::Object([(member.to_owned(), inner)].into_iter().collect())),
+        Some((outer, _)) => outer
+            .rsplit('.')
+            .fold(place, |inner, member| Json::Object([(member.to_owned(), inner)].into_iter().collect())),
         None => place,
     }
 }
@@ -141,7 +143,10 @@ mod tests {
             *car.0.lock().unwrap() = Some(json!({"id": id, "latitude": 48.1}));
             assert_eq!(here(), Value::word(id));
         }
-        let fixed = Situation::given("PLACE = {\"here\":{\"id\":\"loc_1\",\"name\":\"Hallbach\"}}\nMOOD = {\"is\":1}\n", &clock);
+        let fixed = Situation::given(
+            "PLACE = {\"here\":{\"id\":\"loc_1\",\"name\":\"Hallbach\"}}\nMOOD = {\"is\":1}\n",
+            &clock,
+        );
         let text = fixed.text(&paths(), &clock, &car);
         assert_eq!(read(&text).0, Value::word("loc_1"));
         assert!(text.contains("Hallbach") && text.contains("MOOD = "), "{text}");

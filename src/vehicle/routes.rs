@@ -102,6 +102,8 @@ mod tests {
         }
         assert_eq!((first.epoch(), second.epoch(), car.epoch()), (1, 1, 2));
         let call = ToolCall::new("fly", Default::default());
-        assert!(matches!(car.call(&call, Duration::ZERO).await, Answer::Trouble(t) if t.untouched && t.detail.contains("`fly`")));
+        assert!(
+            matches!(car.call(&call, Duration::ZERO).await, Answer::Trouble(t) if t.untouched && t.detail.contains("`fly`"))
+        );
     }
 }

@@ -10,12 +10,12 @@
     reason = "helpers of tests are tests"
 )]
 
-#[path = "../dbus/rig.rs"]
-#[allow(dead_code, reason = "shared with the tests of the bus")]
-mod rig;
 #[path = "../dbus/logind.rs"]
 #[allow(dead_code, reason = "shared with the tests of the bus")]
 mod logind;
+#[path = "../dbus/rig.rs"]
+#[allow(dead_code, reason = "shared with the tests of the bus")]
+mod rig;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod support;

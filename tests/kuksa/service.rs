@@ -98,7 +98,8 @@ async fn where_the_car_is_comes_from_its_signals_and_moves_with_it() {
     assert!(!starts_here("geo:48.14,11.58").await);
     for (latitude, longitude, place) in [(48.137_2, 11.575_5, "geo:48.14,11.58"), (-0.001, 0.001, "geo:0.00,0.00")] {
         for (path, degrees) in [("Latitude", latitude), ("Longitude", longitude)] {
-            provider::publish(&mut outside, &format!("Vehicle.CurrentLocation.{path}"), crate::tree::double(degrees)).await;
+            provider::publish(&mut outside, &format!("Vehicle.CurrentLocation.{path}"), crate::tree::double(degrees))
+                .await;
         }
         for _ in 0..400 {
             if starts_here(place).await {

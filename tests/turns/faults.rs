@@ -45,9 +45,11 @@ fn fog_lights_are_switched_off_again_when_their_beams_do_not_follow() {
     for (beams, on) in [("set_head_lights_low_beams", false), ("set_head_lights_high_beams", true)] {
         for mode in [FaultMode::Fail { why: "the relay is stuck".into() }, FaultMode::Ignore, FaultMode::Stall] {
             let mut scene = Scene::new(&[calls(&[("set_fog_lights", json!({"on": true, "position": "FRONT"}))])]);
-            for (field, value) in
-                [("fog_light_front", false), ("head_lights_low_beams", beams.contains("high")), ("head_lights_high_beams", on)]
-            {
+            for (field, value) in [
+                ("fog_light_front", false),
+                ("head_lights_low_beams", beams.contains("high")),
+                ("head_lights_high_beams", on),
+            ] {
                 scene.car.set(&format!("get_exterior_lights_status.{field}"), value).unwrap();
             }
             scene.car.inject(fault(beams, mode.clone()));
@@ -172,7 +174,8 @@ fn what_nobody_knows_is_said_as_unknown_and_without_the_words_of_the_machine() {
         (FaultMode::Stall, false, "en", "nobody answered in time"),
         (FaultMode::Stall, false, "de", "Niemand hat rechtzeitig geantwortet"),
         (FaultMode::Stall, true, "en", "could not read afterwards"),
-        (FaultMode::Ignore, false, "de", "nichts hat sich bewegt"),
+        // What it was before nobody knows.
+        (FaultMode::Ignore, false, "de", "nicht wie gewünscht geklappt: Lenkrad ist"),
     ] {
         let mut scene = Scene::new(&[calls(&[("set_steering_wheel_heating", json!({"level": 2}))])]);
         let tool = if read { "get_steering_wheel_heating_level" } else { "set_steering_wheel_heating" };

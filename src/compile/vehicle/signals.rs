@@ -243,7 +243,10 @@ mod tests {
             ("\"Car.fan\" = { path = \"V\", levels = [0, 1] }", "it has no `levels`"),
             ("\"Car.fan\" = { path = \"V\", values = { on = 1 } }", "for `true` and `false`"),
             ("\"Vent.opening\" = { path = \"V.*\", levels = [0, 50, 20] }", "numbers that rise or fall"),
-            ("\"Vent.opening\" = { path = \"V.*\", levels = [0, 9, 20], tolerance = 4.5 }", "less than half the distance"),
+            (
+                "\"Vent.opening\" = { path = \"V.*\", levels = [0, 9, 20], tolerance = 4.5 }",
+                "less than half the distance",
+            ),
             ("\"Vent.opening\" = { path = \"V.*\", levels = [0, 9], tolerance = -1 }", "less than half the distance"),
             ("\"Vent.opening\" = { path = \"V.*\", levels = [0, 9], tolerance = nan }", "less than half the distance"),
             ("\"Vent.opening\" = { path = \"V.*\", tolerance = 1 }", "it has no `tolerance`"),

@@ -172,8 +172,7 @@ impl Kuksa {
                 continue;
             }
             let signals: Vec<usize> = unmoved.iter().filter_map(|at| Some(targets.get(*at)?.signal)).collect();
-            let paths: Vec<&str> =
-                signals.iter().filter_map(|at| Some(plan.watched.get(*at)?.path.as_str())).collect();
+            let paths: Vec<&str> = signals.iter().filter_map(|at| Some(plan.watched.get(*at)?.path.as_str())).collect();
             match self.link.values(&paths, answer).await {
                 Ok(points) => self.cache.refresh(plan, &signals, &points),
                 Err(error) => {
@@ -235,8 +234,7 @@ impl Kuksa {
             return true;
         }
         targets.iter().all(|t| {
-            matches!(t.ordered, Some(Err(_)))
-                || self.says(t, state.samples.get(t.signal).and_then(|s| s.raw.as_ref()))
+            matches!(t.ordered, Some(Err(_))) || self.says(t, state.samples.get(t.signal).and_then(|s| s.raw.as_ref()))
         })
     }
 

@@ -77,12 +77,7 @@ impl Cache {
             ours: HashMap::new(),
             promised,
         };
-        Self {
-            state: Mutex::new(state),
-            changed: watch::Sender::new(()),
-            slept: watch::Sender::new(0),
-            clock,
-        }
+        Self { state: Mutex::new(state), changed: watch::Sender::new(()), slept: watch::Sender::new(0), clock }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

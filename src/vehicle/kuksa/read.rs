@@ -63,7 +63,8 @@ impl Kuksa {
         let field = plan.fields.values().find(named)?;
         let (now, state) = (self.cache.now(), self.cache.state());
         let ages = field.signals.iter().filter(|at| plan.watched.get(**at).is_some_and(|w| w.sampled));
-        ages.map(|at| state.samples.get(*at).and_then(|s| s.at).map_or(Duration::MAX, |at| now.saturating_sub(at))).max()
+        ages.map(|at| state.samples.get(*at).and_then(|s| s.at).map_or(Duration::MAX, |at| now.saturating_sub(at)))
+            .max()
     }
 
     /// Where the car is: a geo URI (RFC 5870) of two decimals, about a kilometre, so that what was read for a
