@@ -156,13 +156,19 @@ pub async fn carry_out(
     }
     let Performed { mut outcome, mut cause, mut parts } = perform(vehicle, conditions.clock, &call, deadline).await;
     let mut read_back = Vec::new();
-    if writes && matches!(outcome, Outcome::Done(_)) {
+    // What the vehicle tells of single fields is read as well: only what was read is known and may be said.
+    let told = matches!(cause, Some(Cause::Partial | Cause::OtherValue));
+    if writes && (told || matches!(outcome, Outcome::Done(_))) {
+        let due = if told { Due::within(conditions.clock, Duration::ZERO) } else { due };
         let confirmation = confirm::confirm(policy, vehicle, history, &before, &call, due).await;
-        (outcome, cause) = confirmation.judge(outcome);
+        if !told {
+            (outcome, cause) = confirmation.judge(outcome);
+            parts = confirmation.parts.clone();
+        }
         settle(history, &outcome);
         // Readings come last: what the car says of itself outranks what we expect of it.
         confirmation.settle(policy, history, conditions.now.saturating_add(took()));
-        (read_back, parts) = (confirmation.fields, confirmation.parts);
+        read_back = confirmation.fields;
     } else {
         settle(history, &outcome);
         if let Outcome::Done(payload) = &outcome {

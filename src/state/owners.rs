@@ -368,7 +368,7 @@ mod tests {
         assert!(owners.knows("+49300004711") && !owners.knows("+49300005000"));
         assert!(owners.named("+49 30 0004711", " please call ann4711 lee4711 now "));
         assert!(!owners.named("+49 30 0004711", " please call ann4712 lee4712 now "));
-        assert_eq!(owners.meant("+49 1", " ann7 lee7 and ann9 lee9 "), ["+49 30 0000007", "+49 30 0000009"]);
+        assert_eq!(owners.meant("+49 30 1", " ann7 lee7 and ann9 lee9 "), ["+49 30 0000007", "+49 30 0000009"]);
     }
 
     #[test]

@@ -32,7 +32,9 @@ impl Run<'_> {
                 Verdict::Clear { .. } | Verdict::Amend { .. } => break,
                 _ => {
                     tracing::warn!(findings = ?checked.findings, "a computed reply was not cleared");
-                    draft = Draft::reply(self.say("bare", &[]));
+                    // Silence on what failed would be a lie.
+                    let done = acted.executed.iter().all(|e| matches!(e.outcome, Outcome::Done(_)));
+                    draft = Draft::reply(self.say(if done { "bare" } else { "bare-open" }, &[]));
                     break;
                 }
             }

@@ -238,6 +238,7 @@ impl Vehicle for Others {
 mod tests {
     use std::io::{BufRead, BufReader};
     use std::process::{Child, Command, Stdio};
+    use std::sync::Barrier;
     use std::thread;
 
     use super::*;
@@ -286,8 +287,13 @@ mod tests {
         for _ in 0..300 {
             providers.withdraw(":1.7");
             providers.adopt(few.clone());
-            let racing = (providers.clone(), more.clone());
-            let adopting = thread::spawn(move || racing.0.adopt(racing.1));
+            let start = Arc::new(Barrier::new(2));
+            let racing = (providers.clone(), more.clone(), start.clone());
+            let adopting = thread::spawn(move || {
+                racing.2.wait();
+                racing.0.adopt(racing.1);
+            });
+            start.wait();
             accepted += usize::from(providers.register(applicant.clone(), &offered).is_ok());
             adopting.join().unwrap();
             assert!(!providers.serves("start_dishwasher"), "it would be sent programs that it does not take");

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use tokio::time::timeout;
 
 use super::logind::Logind;
-use super::provider::{Provider, dial, execute, heard, phone, provided, tool};
+use super::provider::{Provider, execute, heard, phone, provided, tool};
 use super::rig::{Client, Ear, PATIENCE, Rig, Setup, Signal, calls, says};
 
 fn fan(level: u8) -> Json {
@@ -150,6 +150,8 @@ async fn a_logind_that_is_not_there_or_goes_away_keeps_nobody_from_the_car() {
     let client = Client::new(rig.connect().await).await;
     let session = client.open().await;
     let works = async |on: bool| {
+        // What failed is not tried again before something was learned.
+        execute(&session, &calls(&[("get_interior_lights_status", json!({}))])).await;
         heard(&session, if on { "Turn on the dome light." } else { "Turn off the dome light." }).await;
         let report = execute(&session, &calls(&[("set_dome_light", json!({ "on": on }))])).await;
         let executed = report["executed"].as_array().unwrap();

@@ -112,7 +112,7 @@ impl Plan {
             }
             self.table.push(Row { path: path.clone(), field: "location".to_owned(), fit });
         }
-        if let [latitude, longitude] = found[..] {
+        if let [latitude, longitude] = *found.as_slice() {
             self.location = Some((latitude, longitude));
         }
     }
