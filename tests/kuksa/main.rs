@@ -17,7 +17,6 @@ mod logind;
 #[allow(dead_code, reason = "shared with the tests of the bus")]
 mod rig;
 #[path = "../support/mod.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
 mod support;
 
 mod bench;
