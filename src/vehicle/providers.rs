@@ -284,7 +284,7 @@ mod tests {
         let schema = few.inventory.get("start_dishwasher").unwrap().schema.to_string();
         let offered = [Offered { name: "start_dishwasher".into(), kind: "write".into(), schema }];
         let mut accepted = 0;
-        for _ in 0..300 {
+        for _ in 0..3_000 {
             providers.withdraw(":1.7");
             providers.adopt(few.clone());
             let start = Arc::new(Barrier::new(2));
@@ -298,7 +298,7 @@ mod tests {
             adopting.join().unwrap();
             assert!(!providers.serves("start_dishwasher"), "it would be sent programs that it does not take");
         }
-        println!("{accepted} of 300 came before the other policy");
+        println!("{accepted} of 3,000 came before the other policy");
         bus.kill().unwrap();
         bus.wait().unwrap();
     }
