@@ -1,7 +1,7 @@
 //! Carrying out the first call of a clearance.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value as Json;
 
@@ -9,12 +9,16 @@ use super::confirm;
 use crate::model::{Draft, PolicyHash, ReadBack, ToolCall};
 use crate::obligations::{Outdated, outdated};
 use crate::policy::{HardLimits, Policy};
-use crate::state::{CallRef, History, Outcome};
-use crate::vehicle::{Cause, Vehicle, grace};
+use crate::state::{CallRef, Clock, History, Outcome};
+use crate::vehicle::{Answer, Cause, Due, Part, Vehicle, grace};
 use crate::verify::{Binding, Cleared, SessionId};
 
 /// Time a call may take where its tool declares none.
 const DEADLINE: Duration = Duration::from_secs(5);
+
+/// How much longer than the vehicle itself we wait for it: it keeps to its own deadline and can tell what
+/// the matter is, where we can only say that nobody answered.
+const SLACK: Duration = Duration::from_millis(100);
 
 /// What must still hold when a call is carried out.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +33,8 @@ pub struct Conditions<'a> {
     pub cleared_at: Duration,
     /// Time since boot, suspend included (`CLOCK_BOOTTIME`).
     pub now: Duration,
+    /// The clock of deadlines; it runs on while the machine sleeps.
+    pub clock: &'a dyn Clock,
     /// How long a clearance holds: a call that could not be started in time is never delivered later.
     pub valid_for: Duration,
 }
@@ -90,6 +96,8 @@ pub struct Executed {
     pub outcome: Outcome,
     /// Why it was not done, where the vehicle can tell.
     pub cause: Option<Cause>,
+    /// What became of its fields, where it was not done as asked and somebody can tell.
+    pub parts: Vec<Part>,
     /// What was read back.
     pub read_back: Vec<ReadBack>,
     /// The calls that are left: to be verified anew before anything more is done.
@@ -132,27 +140,34 @@ pub async fn carry_out(
         }
     }
     let call = rest.calls.remove(0);
-    let start = Instant::now();
+    let start = conditions.clock.since_boot();
+    let took = || conditions.clock.since_boot().saturating_sub(start);
     let deadline = deadline(policy, &call);
+    let due = Due::within(conditions.clock, deadline);
     let writes = policy.inventory.get(call.tool.as_str()).is_some_and(|t| t.is_write());
     let before = history.world().clone();
     let reference = history.called(&policy.inventory, call.clone());
     let settle = |history: &mut History, outcome: &Outcome| {
-        let at = conditions.now.saturating_add(start.elapsed());
+        let at = conditions.now.saturating_add(took());
         history.settle(&policy.model, &policy.inventory, reference, outcome.clone(), Some(at));
     };
     if writes {
         settle(history, &Outcome::Unknown(Arc::from("it was started and nothing was heard of it since")));
     }
-    let (mut outcome, cause) = perform(vehicle, &call, deadline).await;
+    let Performed { mut outcome, mut cause, mut parts } = perform(vehicle, conditions.clock, &call, deadline).await;
     let mut read_back = Vec::new();
-    if writes && matches!(outcome, Outcome::Done(_)) {
-        let left = deadline.saturating_sub(start.elapsed());
-        let confirmation = confirm::confirm(policy, vehicle, history, &before, &call, left).await;
-        outcome = confirmation.judge(outcome);
+    // What the vehicle tells of single fields is read as well: only what was read is known and may be said.
+    let told = matches!(cause, Some(Cause::Partial | Cause::OtherValue));
+    if writes && (told || matches!(outcome, Outcome::Done(_))) {
+        let due = if told { Due::within(conditions.clock, Duration::ZERO) } else { due };
+        let confirmation = confirm::confirm(policy, vehicle, history, &before, &call, due).await;
+        if !told {
+            (outcome, cause) = confirmation.judge(outcome);
+            parts = confirmation.parts.clone();
+        }
         settle(history, &outcome);
         // Readings come last: what the car says of itself outranks what we expect of it.
-        confirmation.settle(policy, history, conditions.now.saturating_add(start.elapsed()));
+        confirmation.settle(policy, history, conditions.now.saturating_add(took()));
         read_back = confirmation.fields;
     } else {
         settle(history, &outcome);
@@ -160,7 +175,7 @@ pub async fn carry_out(
             history.set_ages(reference, ages(vehicle, call.tool.as_str(), payload));
         }
     }
-    Ok(Executed { call, reference, outcome, cause, read_back, rest, took: start.elapsed() })
+    Ok(Executed { call, reference, outcome, cause, parts, read_back, rest, took: took() })
 }
 
 /// Whether a clearance still holds.
@@ -199,14 +214,31 @@ pub(super) fn deadline(policy: &Policy, call: &ToolCall) -> Duration {
         .unwrap_or(DEADLINE)
 }
 
+/// What a vehicle made of a call.
+pub(super) struct Performed {
+    pub(super) outcome: Outcome,
+    pub(super) cause: Option<Cause>,
+    pub(super) parts: Vec<Part>,
+}
+
 /// One call with its deadline: whoever does not answer in time has an unknown outcome, because the
 /// call may still take effect.
-pub(super) async fn perform(vehicle: &dyn Vehicle, call: &ToolCall, deadline: Duration) -> (Outcome, Option<Cause>) {
-    match tokio::time::timeout(deadline + grace(deadline), vehicle.call(call, deadline)).await {
-        Ok(answer) => {
-            let cause = answer.cause();
-            (answer.into(), cause)
+pub(super) async fn perform(
+    vehicle: &dyn Vehicle,
+    clock: &dyn Clock,
+    call: &ToolCall,
+    deadline: Duration,
+) -> Performed {
+    let due = Due::within(clock, deadline + grace(deadline) + SLACK);
+    match due.bound(vehicle.call(call, deadline)).await {
+        Some(Answer::Trouble(trouble)) => {
+            let (cause, parts) = (Some(trouble.cause), trouble.parts.clone());
+            Performed { outcome: Answer::Trouble(trouble).into(), cause, parts }
         }
-        Err(_) => (Outcome::Unknown(Arc::from(format!("no answer within {} ms", deadline.as_millis()))), None),
+        Some(answer) => Performed { outcome: answer.into(), cause: None, parts: Vec::new() },
+        None => {
+            let outcome = Outcome::Unknown(Arc::from(format!("no answer within {} ms", deadline.as_millis())));
+            Performed { outcome, cause: Some(Cause::Silent), parts: Vec::new() }
+        }
     }
 }

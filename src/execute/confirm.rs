@@ -1,7 +1,7 @@
 //! Reading back what a write should have changed.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value as Json;
 
@@ -10,7 +10,7 @@ use crate::model::{CallId, ReadBack, ToolCall, Value};
 use crate::policy::Policy;
 use crate::state::{CellIx, History, Outcome, World};
 use crate::tools::ToolIx;
-use crate::vehicle::Vehicle;
+use crate::vehicle::{Cause, Due, Part, Vehicle};
 
 /// Pause between two readings while a window is still moving.
 const POLL: Duration = Duration::from_millis(50);
@@ -30,16 +30,21 @@ struct Reading {
 #[derive(Debug, Default)]
 pub(super) struct Confirmation {
     pub(super) fields: Vec<ReadBack>,
+    pub(super) parts: Vec<Part>,
     readings: Vec<Reading>,
+    /// Every field reads as ordered or as before.
     unchanged: bool,
+    /// Some field reads as ordered and not as before.
+    moved: bool,
     missing: Option<String>,
 }
 
 impl Confirmation {
-    /// The outcome in the light of the readings: a write is done only when the car says so.
-    pub(super) fn judge(&self, claimed: Outcome) -> Outcome {
+    /// The outcome in the light of the readings, and why it is another one than claimed: a write is done
+    /// only when the car says so.
+    pub(super) fn judge(&self, claimed: Outcome) -> (Outcome, Option<Cause>) {
         if let Some(why) = &self.missing {
-            return Outcome::Unknown(format!("it could not be read back: {why}").into());
+            return (Outcome::Unknown(format!("it could not be read back: {why}").into()), Some(Cause::Unread));
         }
         let wrong: Vec<String> = self
             .fields
@@ -47,10 +52,14 @@ impl Confirmation {
             .filter(|f| !f.confirmed)
             .map(|f| format!("{} reads {}, not {}", f.field, f.read, f.wanted))
             .collect();
-        match (wrong.is_empty(), self.unchanged) {
-            (true, _) => claimed,
-            (false, true) => Outcome::Failed(format!("nothing changed: {}", wrong.join(", ")).into()),
-            (false, false) => Outcome::Unknown(wrong.join(", ").into()),
+        match (wrong.is_empty(), self.unchanged, self.moved) {
+            (true, ..) => (claimed, None),
+            (false, true, false) => {
+                let why = format!("nothing changed: {}", wrong.join(", "));
+                (Outcome::Failed(why.into()), Some(Cause::Ignored))
+            }
+            (false, _, true) => (Outcome::Unknown(wrong.join(", ").into()), Some(Cause::Partial)),
+            (false, false, false) => (Outcome::Unknown(wrong.join(", ").into()), Some(Cause::OtherValue)),
         }
     }
 
@@ -71,7 +80,7 @@ pub(super) async fn confirm(
     history: &History,
     before: &World,
     call: &ToolCall,
-    left: Duration,
+    due: Due<'_>,
 ) -> Confirmation {
     let Some(tool) = policy.inventory.position(call.tool.as_str()) else { return Confirmation::default() };
     let wanted: Vec<(CellIx, Value, ToolIx)> = policy
@@ -85,11 +94,10 @@ pub(super) async fn confirm(
         })
         .filter(|(_, _, read)| !policy.inventory.at(*read).is_none_or(|t| history.removed().tool(t.name.as_str())))
         .collect();
-    let start = Instant::now();
     loop {
-        let confirmation = once(policy, vehicle, before, &wanted, left.saturating_sub(start.elapsed())).await;
+        let confirmation = once(policy, vehicle, before, &wanted, due).await;
         let agreed = confirmation.missing.is_none() && confirmation.fields.iter().all(|f| f.confirmed);
-        if agreed || start.elapsed() + POLL >= left {
+        if agreed || due.left() <= POLL {
             return confirmation;
         }
         tokio::time::sleep(POLL).await;
@@ -101,9 +109,8 @@ async fn once(
     vehicle: &dyn Vehicle,
     before: &World,
     wanted: &[(CellIx, Value, ToolIx)],
-    left: Duration,
+    due: Due<'_>,
 ) -> Confirmation {
-    let start = Instant::now();
     let mut confirmation = Confirmation { unchanged: true, ..Confirmation::default() };
     let mut world = World::new(&policy.model);
     let mut reads: Vec<ToolIx> = wanted.iter().map(|(_, _, read)| *read).collect();
@@ -113,8 +120,7 @@ async fn once(
         let Some(declared) = policy.inventory.at(read) else { continue };
         let mut call = ToolCall::new(declared.name.as_str(), Default::default());
         call.id = CallId::from(format!("readback_{}", declared.name).as_str());
-        let deadline = left.saturating_sub(start.elapsed()).max(READING);
-        match perform(vehicle, &call, deadline).await.0 {
+        match perform(vehicle, due.clock(), &call, due.left().max(READING)).await.outcome {
             Outcome::Done(payload) => {
                 world.observe_payload(&policy.model, read, &payload);
                 let ages = ages(vehicle, call.tool.as_str(), &payload);
@@ -135,6 +141,8 @@ async fn once(
         let was = &before.get(*cell).value;
         // Unknown before and after is no sign that nothing moved.
         confirmation.unchanged &= read.is_known() && (read == value || read == was);
+        confirmation.moved |= read == value && was.is_known() && was != value;
+        confirmation.parts.push(Part { cell: *cell, found: read.clone(), done: read == value });
         confirmation.fields.push(ReadBack {
             field: policy.model.field_name(*cell).unwrap_or_default(),
             wanted: value.display(resolution),

@@ -6,14 +6,17 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::model::{Draft, PolicyHash, RuleId, ToolCall, Value};
+use crate::model::{Draft, PolicyHash, Resolution, RuleId, ToolCall, Value};
 use crate::policy::{
     Advice, ArgumentTemplate, CallTemplate, Compare, HardLimits, Op, Policy, PolicyParts, Program, Rule, RuleKind,
     Slot, SlotIx, Tables, Trigger, When,
 };
-use crate::state::{AttrIx, CellIx, Clock, EntityIx, History, Literal, ManualClock, Outcome};
+use crate::state::{
+    AttrIx, AttrType, CellIx, Clock, EffectModel, EntityIx, History, Literal, ManualClock, Observation,
+    ObservationField, Outcome, SystemClock,
+};
 use crate::vehicle::testcar::{self, STATE, call};
-use crate::vehicle::{Fault, FaultMode, Sim, Vehicle};
+use crate::vehicle::{Answer, Cause, Fault, FaultMode, Pending, Sim, Trouble, Vehicle, grace};
 use crate::verify::{Binding, Cleared, SessionId, Step, Verdict};
 
 const TRUNK: CellIx = CellIx(1);
@@ -117,6 +120,7 @@ impl Bench {
             limits: &self.limits,
             cleared_at: Duration::ZERO,
             now: self.clock.since_boot(),
+            clock: &SystemClock,
             valid_for: Duration::from_secs(30),
         };
         carry_out(cleared, &conditions, &self.sim, &mut self.history).await
@@ -347,4 +351,123 @@ async fn a_hard_limit_is_judged_again_when_the_call_is_made() {
     bench.limits = HardLimits::parse(limit).unwrap();
     assert_eq!(bench.carry(cleared).await, Err(Stale::Limit("half".to_owned())));
     assert!(bench.sim.handle().delivered().is_empty(), "nothing reached the car");
+}
+
+#[tokio::test]
+async fn what_was_observed_and_grew_too_old_since_the_verdict_makes_it_stale_too() {
+    let inventory = testcar::inventory();
+    let seen = Observation {
+        name: "motion".into(),
+        read: inventory.position("read_motion").unwrap(),
+        fields: vec![ObservationField {
+            name: "speed".into(),
+            field: "speed_kph".into(),
+            kind: AttrType::Int,
+            resolution: Resolution::ONE,
+            unit: String::new(),
+        }],
+    };
+    let tables = Tables {
+        slots: vec![Slot::Observed { observation: 0, field: 0 }],
+        constants: vec![Literal::Int(80)],
+        ..Tables::default()
+    };
+    let fast = Rule {
+        id: "slow".into(),
+        kind: RuleKind::Prohibition,
+        entity: EntityIx::CAR,
+        fresh: Some(Duration::from_secs(2)),
+        reads_after: Vec::new(),
+        remedy: Vec::new(),
+        on_failure: Vec::new(),
+        ..rule()
+    };
+    let mut bench = Bench::new(Vec::new()).await;
+    let model = EffectModel { observations: vec![seen], ..testcar::model() };
+    let parts = PolicyParts { inventory: inventory.into(), model, rules: vec![fast], tables, ..PolicyParts::default() };
+    bench.policy = Policy::new(parts, PolicyHash([1; 32])).unwrap();
+    bench.history.set_clock(Duration::ZERO);
+    let read = call("read_motion", json!({}));
+    let outcome = bench.sim.call(&read, Duration::MAX).await.into();
+    let reference = bench.history.called(&bench.policy.inventory, read);
+    bench.history.settle(&bench.policy.model, &bench.policy.inventory, reference, outcome, Some(Duration::ZERO));
+    for (passed, outdated) in [(2, false), (3, true)] {
+        let cleared = bench.cleared(vec![open_trunk()]);
+        let before = bench.delivered();
+        bench.clock.advance(Duration::from_secs(passed) - bench.clock.since_boot());
+        match bench.carry(cleared).await {
+            Ok(_) => assert!(!outdated),
+            Err(Stale::Outdated(old)) => {
+                assert!(outdated);
+                assert_eq!((old.field.as_str(), old.age), ("motion.speed", Duration::from_secs(3)));
+                assert_eq!(bench.delivered(), before, "nothing reached the car");
+            }
+            Err(other) => panic!("{other}"),
+        }
+        bench.history.set_clock(Duration::ZERO);
+    }
+}
+
+/// A vehicle that uses up its time and then tells exactly what the matter is.
+struct Precise(Duration);
+
+impl Vehicle for Precise {
+    fn call<'a>(&'a self, _: &'a ToolCall, deadline: Duration) -> Pending<'a> {
+        Box::pin(async move {
+            tokio::time::sleep(deadline + grace(deadline) + self.0).await;
+            Answer::Trouble(Trouble::open(Cause::Ignored, "nothing moved"))
+        })
+    }
+
+    fn epoch(&self) -> u64 {
+        0
+    }
+}
+
+#[tokio::test]
+async fn the_vehicle_itself_says_what_became_of_a_call_and_not_whoever_waits_for_it() {
+    let mut bench = Bench::new(Vec::new()).await;
+    // As long as it takes to say it.
+    let cleared = bench.cleared(vec![window("DRIVER", 0)]);
+    let conditions = Conditions {
+        session: &bench.session,
+        policy: &bench.policy,
+        limits: &bench.limits,
+        cleared_at: Duration::ZERO,
+        now: Duration::ZERO,
+        clock: &SystemClock,
+        valid_for: Duration::from_secs(30),
+    };
+    let vehicle = Precise(Duration::from_millis(40));
+    let executed = carry_out(cleared, &conditions, &vehicle, &mut bench.history).await.unwrap();
+    assert_eq!(executed.cause, Some(Cause::Ignored), "{:?}", executed.outcome);
+    assert_eq!(executed.outcome, Outcome::Unknown("nothing moved".into()));
+}
+
+#[tokio::test]
+async fn a_call_that_was_slept_over_has_run_out_although_timers_stood_still() {
+    let mut bench = Bench::new(Vec::new()).await;
+    bench.policy.model.tools[1].deadline_ms = 3_600_000;
+    bench.sim.handle().inject(Fault::of("move_window", FaultMode::Stall));
+    let cleared = bench.cleared(vec![window("DRIVER", 0)]);
+    let (clock, session, policy, limits) =
+        (bench.clock.clone(), bench.session.clone(), bench.policy.clone(), bench.limits.clone());
+    let conditions = Conditions {
+        session: &session,
+        policy: &policy,
+        limits: &limits,
+        cleared_at: Duration::ZERO,
+        now: Duration::ZERO,
+        clock: clock.as_ref(),
+        valid_for: Duration::from_secs(30),
+    };
+    let night = async {
+        tokio::task::yield_now().await;
+        clock.advance(Duration::from_secs(8 * 3_600));
+    };
+    let called = carry_out(cleared, &conditions, &bench.sim, &mut bench.history);
+    let (executed, ()) = tokio::join!(called, night);
+    let executed = executed.unwrap();
+    assert_eq!(executed.cause, Some(Cause::Silent), "{:?}", executed.outcome);
+    assert_eq!(bench.delivered(), 1);
 }

@@ -42,7 +42,7 @@ pub(super) fn misdirected(view: &View<'_>) -> Result<Vec<Stray>, Exhausted> {
     if addressed.is_empty() {
         return Ok(found);
     }
-    let owners = Owners::seen(view.history);
+    let owners = Owners::seen(view.history, |steps| view.spend(steps))?;
     for (at, argument, values) in addressed {
         let spoken = |v: &&str| view.heard().map(|h| h.iter().any(|said| says(said, v)));
         let mut own = false;
@@ -52,7 +52,7 @@ pub(super) fn misdirected(view: &View<'_>) -> Result<Vec<Stray>, Exhausted> {
         let Some(like) = values.first() else { continue };
         let mut meant: Vec<&str> = Vec::new();
         for said in view.heard()?.iter() {
-            view.spend(said.words().len())?;
+            view.spend(said.words().len().saturating_mul(owners.longest().max(1)))?;
             meant.extend(owners.meant(like, said.words().spaced()));
         }
         if own || meant.is_empty() || values.iter().any(|v| meant.iter().any(|m| same(m, v))) {

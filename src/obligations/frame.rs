@@ -82,7 +82,7 @@ impl<'a> RuleFrame<'a> {
     /// Makes the frame one for the whole condition of a rule that is known to be active: looks up the legs
     /// and the results that it reads, so that evaluation itself neither searches nor allocates.
     pub(super) fn look_up(&mut self, rule: &Rule) {
-        let (policy, history) = (self.policy, self.history);
+        let policy = self.policy;
         self.fresh = rule.fresh;
         for slot in rule.when.slots() {
             let observation = match policy.tables.slot(slot) {
@@ -96,20 +96,23 @@ impl<'a> RuleFrame<'a> {
             if self.observed.iter().any(|(o, ..)| o == observation) {
                 continue;
             }
-            let Some(declared) = policy.model.observations.get(usize::from(*observation)) else { continue };
-            let template = rule.read.as_ref().filter(|t| t.tool == declared.read);
-            let wanted = match template {
-                Some(template) => match super::render::call(self, template) {
-                    Some(call) => Some(call.arguments),
-                    None => continue, // place or time unknown: nothing can be said to answer it
-                },
-                None => None,
-            };
-            let answer = history.answer(declared.read, wanted.as_deref()).filter(|(_, past)| !self.is_past(past));
+            let answer = self.answer(rule, *observation).filter(|(_, past)| !self.is_past(past));
             if let Some((call, payload)) = answer.and_then(|(r, past)| Some((r, past.payload()?))) {
                 let _ = self.observed.push((*observation, call, payload));
             }
         }
+    }
+
+    /// The latest result that answers an observation of a rule, however old it is; none also where place or
+    /// time are unknown: nothing can be said to answer it then.
+    pub(super) fn answer(&self, rule: &Rule, observation: u16) -> Option<(CallRef, &'a PastCall)> {
+        let declared = self.policy.model.observations.get(usize::from(observation))?;
+        let template = rule.read.as_ref().filter(|t| t.tool == declared.read);
+        let wanted = match template {
+            Some(template) => Some(super::render::call(self, template)?.arguments),
+            None => None,
+        };
+        self.history.answer(declared.read, wanted.as_deref())
     }
 
     /// Looks up the legs that the call sets, once.
@@ -161,8 +164,12 @@ impl<'a> RuleFrame<'a> {
 
     /// Whether a result arrived longer ago than the rule admits.
     pub(super) fn is_past(&self, past: &PastCall) -> bool {
-        let age = past.at.zip(self.history.clock()).map(|(then, now)| now.saturating_sub(then));
-        self.fresh.zip(age).is_some_and(|(limit, age)| age > limit)
+        self.fresh.zip(self.age(past)).is_some_and(|(limit, age)| age > limit)
+    }
+
+    /// How long ago a result arrived, where there is a clock.
+    pub(super) fn age(&self, past: &PastCall) -> Option<Duration> {
+        past.at.zip(self.history.clock()).map(|(then, now)| now.saturating_sub(then))
     }
 
     /// A feature, unknown as soon as one of its fields rests on an observation that is too old.

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::demand::{Because, each_rule};
+use super::frame::RuleFrame;
 use super::plan::Plan;
 use crate::model::{Draft, RuleId, ToolCall};
-use crate::policy::{Policy, Slot, Truth, When, evaluate};
+use crate::policy::{Policy, Rule, Slot, Truth, When, evaluate};
 use crate::state::{CellIx, History};
 
 /// An observation that is too old for a rule.
@@ -35,18 +36,30 @@ pub fn outdated(policy: &Policy, history: &History, call: &ToolCall) -> Option<O
         if evaluate(&rule.when, &policy.tables, frame) != Truth::Unknown {
             return;
         }
-        let slots = rule.when.slots().filter_map(|slot| policy.tables.slot(slot));
-        let old =
-            slots.flat_map(|slot| cells(policy, slot, frame.item)).find(|(cell, when)| frame.is_old(*cell, *when));
-        found = old.and_then(|(cell, when)| {
-            let age = history.age(&policy.model, cell, frame.world(when))?;
-            Some(Outdated { rule: rule.id.clone(), field: policy.model.field_name(cell)?, age, limit })
+        let mut slots = rule.when.slots().filter_map(|slot| policy.tables.slot(slot));
+        found = slots.find_map(|slot| {
+            let (field, age) = read(policy, rule, frame, slot)?;
+            Some(Outdated { rule: rule.id.clone(), field, age, limit })
         });
     });
     found
 }
 
-/// The fields that a slot reads.
+/// What a slot reads that is too old for its rule, with its age.
+fn read(policy: &Policy, rule: &Rule, frame: &RuleFrame<'_>, slot: &Slot) -> Option<(String, Duration)> {
+    let model = &policy.model;
+    if let Slot::Observed { observation, field } = slot {
+        let (_, past) = frame.answer(rule, *observation).filter(|(_, past)| frame.is_past(past))?;
+        let declared = model.observations.get(usize::from(*observation))?;
+        let field = declared.fields.get(usize::from(*field))?;
+        return Some((format!("{}.{}", declared.name, field.name), frame.age(past)?));
+    }
+    let (cell, when) = cells(policy, slot, frame.item).into_iter().find(|(cell, when)| frame.is_old(*cell, *when))?;
+    Some((model.field_name(cell)?, frame.history.age(model, cell, frame.world(when))?))
+}
+
+/// The fields that a slot reads. What the car does not tell of itself has no age here: arguments, the draft,
+/// what was called, place and time, and what the reply says.
 fn cells(policy: &Policy, slot: &Slot, item: u16) -> Vec<(CellIx, When)> {
     let model = &policy.model;
     match slot {
@@ -57,6 +70,17 @@ fn cells(policy: &Policy, slot: &Slot, item: u16) -> Vec<(CellIx, When)> {
             let items = model.attribute(feature.attribute).map_or(0, |a| model.items(a));
             (0..items).filter_map(|i| Some((model.cell(feature.attribute, i)?, *when))).collect()
         }
-        _ => Vec::new(),
+        Slot::Observed { .. }
+        | Slot::Input { .. }
+        | Slot::Addressed
+        | Slot::Draft(_)
+        | Slot::Read(_)
+        | Slot::Called(_)
+        | Slot::LastError
+        | Slot::Now(_)
+        | Slot::Reply(_)
+        | Slot::Listed { .. }
+        | Slot::Legs(_)
+        | Slot::Context(_) => Vec::new(),
     }
 }

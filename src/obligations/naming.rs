@@ -10,6 +10,9 @@ use crate::policy::{Hit, Meaning, PhraseRole, Policy, Reading};
 use crate::state::{History, ItemArgument, ItemRef, Owners, is_mail, is_phone, same};
 use crate::tools::{Param, ParamType, ToolIx};
 
+/// Names and values of owners that are looked at for one argument: as much as a gate may take.
+const OWNERS: usize = 200_000;
+
 /// An utterance, or the sentences of it that are about a call.
 #[derive(Debug)]
 pub struct Said<'a, 'p> {
@@ -318,7 +321,13 @@ impl<'a, 'p> Said<'a, 'p> {
         if values.iter().all(|v| spaced.contains(Words::new(v).spaced())) {
             return true;
         }
-        let owners = Owners::seen(history);
+        let mut left = OWNERS;
+        let spend = |steps: usize| {
+            left = left.checked_sub(steps).ok_or(())?;
+            Ok::<(), ()>(())
+        };
+        // In a crowd that nobody can look through nobody is named.
+        let Ok(owners) = Owners::seen(history, spend) else { return false };
         let named = values.iter().all(|v| owners.named(v, spaced));
         named && values.first().is_some_and(|like| owners.meant(like, spaced).iter().all(|v| is_one_of(v)))
     }

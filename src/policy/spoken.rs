@@ -1,10 +1,12 @@
 //! Calls and values as people say them.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value as Json;
 
 use super::Policy;
-use crate::model::{ToolCall, number};
-use crate::state::{Attribute, History, ItemRef, SetFrom};
+use crate::model::{ToolCall, Value, number};
+use crate::state::{Attribute, CellIx, History, ItemRef, SetFrom};
 
 impl Policy {
     /// What the harness says on an occasion. A table without the occasion falls back to the first
@@ -74,6 +76,48 @@ impl Policy {
                 self.list(language, &items)
             }
             _ => self.value_words(language, value, unit),
+        }
+    }
+
+    /// A field of the car as people say it: `driver rear window`.
+    pub fn field_words(&self, language: &str, cell: CellIx) -> String {
+        let Some((attribute, at)) = self.model.owner(cell) else { return String::new() };
+        let Some(declared) = self.model.attribute(attribute) else { return String::new() };
+        let in_language = |names: &BTreeMap<String, Vec<String>>| {
+            names.get(language).or_else(|| names.values().next()).and_then(|n| n.first()).cloned()
+        };
+        // What sets it is what it is called by; a part of the car that nothing sets has a name of its own.
+        let setters = self.model.tools.iter().filter(|t| t.attributes().any(|a| a == attribute));
+        let entity = self.model.entity(declared.entity);
+        let own = self.say(language, &format!("word-{}", declared.name), &[]);
+        let noun = Some(own).filter(|own| !own.is_empty());
+        let noun = noun.or_else(|| setters.map(|t| &t.nouns).find_map(&in_language));
+        let noun = noun.or_else(|| entity.filter(|e| !e.is_singleton()).and_then(|e| in_language(&e.names)));
+        let noun = noun.unwrap_or_else(|| label(&declared.name));
+        match entity.filter(|e| !e.is_singleton()).and_then(|e| e.items.get(usize::from(at))) {
+            Some(item) => {
+                let words: Vec<String> = item.split('_').map(|word| self.word(language, word)).collect();
+                self.say(language, "item", &[("item", &words.join(" ")), ("noun", &noun)])
+            }
+            None => noun,
+        }
+    }
+
+    /// The value of a field of the car as people say it.
+    pub fn field_value_words(&self, language: &str, cell: CellIx, value: &Value) -> String {
+        let declared = self.model.owner(cell).and_then(|(attribute, _)| self.model.attribute(attribute));
+        let Some(declared) = declared.filter(|_| value.is_known()) else { return self.word(language, "unknown") };
+        match value.to_json(declared.resolution) {
+            Json::String(word) => self.word(language, &word.to_lowercase()),
+            json => self.value_words(language, &json, &declared.unit),
+        }
+    }
+
+    /// A word that schemas spell in English, as a language says it.
+    fn word(&self, language: &str, word: &str) -> String {
+        match self.say(language, &format!("word-{word}"), &[]) {
+            said if said.is_empty() => word.replace('_', " "),
+            said => said,
         }
     }
 

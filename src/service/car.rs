@@ -4,11 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use serde_json::Value as Json;
+use tokio::sync::watch;
+
 use super::ServiceError;
 use crate::model::ToolCall;
 use crate::policy::Policy;
 use crate::state::Side;
-use crate::vehicle::{Pending, Vehicle};
+use crate::vehicle::{Answer, Cause, Pending, Trouble, Vehicle};
 
 /// Sets a car up for a policy: which tools it serves by which signals stands in the policy's effect model.
 /// With it comes the place and time that a simulated car starts with.
@@ -25,6 +28,18 @@ struct Shared {
     /// The car, and the tools and effect model that it is set up for.
     fitted: RwLock<Fitted>,
     writes: AtomicU64,
+    sleep: watch::Sender<Sleep>,
+}
+
+/// Whether the machine sleeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Sleep {
+    /// From shortly before it sleeps until it woke.
+    asleep: bool,
+    /// How often it fell asleep.
+    times: u64,
+    /// How often it fell asleep or woke.
+    turns: u64,
 }
 
 /// A car that is set up for what a digest stands for.
@@ -46,7 +61,12 @@ impl Car {
     pub(super) fn new(build: Build, policy: &Arc<Policy>) -> Result<(Self, String), ServiceError> {
         let (vehicle, situation) = build(policy)?;
         let fitted = RwLock::new(Fitted { ground: policy.ground_digest(), vehicle });
-        Ok((Self { shared: Arc::new(Shared { build, fitted, writes: AtomicU64::new(0) }) }, situation))
+        Ok((
+            Self {
+                shared: Arc::new(Shared { build, fitted, writes: AtomicU64::new(0), sleep: watch::Sender::default() }),
+            },
+            situation,
+        ))
     }
 
     /// The car as it is to be under a policy: this one where tools and effect model are the same, else one
@@ -63,6 +83,53 @@ impl Car {
     /// Puts a car in the place of the one before it. Between turns only: no call is under way.
     pub(super) fn refit(&self, fitted: Fitted) {
         *self.shared.fitted.write().unwrap_or_else(PoisonError::into_inner) = fitted;
+    }
+
+    /// The machine is about to sleep, whatever the car is made of: what is under way ends, nothing begins
+    /// until it woke, and verdicts and every leave that was given before are void.
+    pub(super) fn sleep(&self) {
+        self.turn(true);
+    }
+
+    /// The machine woke: what was heard of the car before is old.
+    pub(super) fn wake(&self) {
+        self.turn(false);
+    }
+
+    /// Whether the car counts as asleep.
+    pub(super) fn is_asleep(&self) -> bool {
+        self.shared.sleep.borrow().asleep
+    }
+
+    fn turn(&self, asleep: bool) {
+        self.shared.sleep.send_modify(|sleep| {
+            sleep.times += u64::from(asleep && !sleep.asleep);
+            sleep.turns += 1;
+            sleep.asleep = asleep;
+        });
+        self.fitted().vehicle.slept();
+    }
+
+    /// A call, for as long as the machine is awake.
+    async fn awake(&self, writes: bool, call: Pending<'_>) -> Answer {
+        let mut sleep = self.shared.sleep.subscribe();
+        if sleep.borrow_and_update().asleep {
+            return Answer::Trouble(Trouble::untouched(Cause::Suspended, "the machine is about to sleep"));
+        }
+        tokio::select! {
+            biased;
+            _ = sleep.changed() => {
+                let why = "the machine slept before it answered";
+                let trouble = if writes { Trouble::open } else { Trouble::untouched };
+                Answer::Trouble(trouble(Cause::Suspended, why))
+            }
+            answer = call => answer,
+        }
+    }
+
+    /// What sleep adds to the epoch of whatever the car is made of.
+    fn turns(&self) -> u64 {
+        self.shared.sleep.borrow().turns
     }
 
     fn fitted(&self) -> Fitted {
@@ -86,11 +153,18 @@ struct Whole(Car);
 
 impl Vehicle for Whole {
     fn call<'a>(&'a self, call: &'a ToolCall, deadline: Duration) -> Pending<'a> {
-        Box::pin(async move { self.0.fitted().vehicle.call(call, deadline).await })
+        Box::pin(async move {
+            let vehicle = self.0.fitted().vehicle;
+            self.0.awake(true, vehicle.call(call, deadline)).await
+        })
     }
 
     fn epoch(&self) -> u64 {
-        self.0.fitted().vehicle.epoch()
+        self.0.fitted().vehicle.epoch().wrapping_add(self.0.turns())
+    }
+
+    fn sleeps(&self) -> u64 {
+        self.0.fitted().vehicle.sleeps().wrapping_add(self.0.shared.sleep.borrow().times)
     }
 }
 
@@ -106,11 +180,12 @@ struct Seat {
 impl Vehicle for Seat {
     fn call<'a>(&'a self, call: &'a ToolCall, deadline: Duration) -> Pending<'a> {
         // A tool that nobody knows is taken for a write.
-        if self.policy.inventory.get(call.tool.as_str()).is_none_or(|tool| tool.is_write()) {
+        let writes = self.policy.inventory.get(call.tool.as_str()).is_none_or(|tool| tool.is_write());
+        if writes {
             self.own.fetch_add(1, Ordering::AcqRel);
             self.car.shared.writes.fetch_add(1, Ordering::AcqRel);
         }
-        self.vehicle.call(call, deadline)
+        Box::pin(self.car.awake(writes, self.vehicle.call(call, deadline)))
     }
 
     fn serves(&self, tool: &str) -> bool {
@@ -125,8 +200,16 @@ impl Vehicle for Seat {
         self.vehicle.side()
     }
 
+    fn place(&self) -> Option<Json> {
+        self.vehicle.place()
+    }
+
     fn epoch(&self) -> u64 {
         let others = self.car.shared.writes.load(Ordering::Acquire).wrapping_sub(self.own.load(Ordering::Acquire));
-        self.vehicle.epoch().wrapping_add(others)
+        self.vehicle.epoch().wrapping_add(others).wrapping_add(self.car.turns())
+    }
+
+    fn sleeps(&self) -> u64 {
+        self.vehicle.sleeps().wrapping_add(self.car.shared.sleep.borrow().times)
     }
 }

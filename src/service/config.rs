@@ -153,6 +153,9 @@ pub struct VehicleConfig {
     pub kuksa: crate::vehicle::kuksa::Settings,
     /// State of the simulated car.
     pub state: Option<PathBuf>,
+    /// Place and time, by the names that the policy gives them (`CURRENT_LOCATION = { id = "loc_1" }`); each that
+    /// is named here overrules the car and the clock. A time runs on from the start of the service.
+    pub now: serde_json::Map<String, serde_json::Value>,
     /// What this car lacks of the policy's inventory: `tool`, `tool.parameter` or `result.tool.field`.
     pub removed: Vec<String>,
     /// Tools that only a provider on the bus may carry out: without one they count as removed.

@@ -37,6 +37,7 @@ mod relay;
 mod run;
 mod session;
 mod sessions;
+mod sleep;
 mod students;
 mod supervise;
 mod tidy;

@@ -143,6 +143,15 @@ impl OpenSession {
         }
     }
 
+    /// The machine sleeps: what waits or runs is stopped, and a question that waits is not answered any more.
+    pub(super) fn slept(&self) {
+        let mut progress = self.progress();
+        progress.question.clear();
+        if let Some(running) = &progress.running {
+            stop(running);
+        }
+    }
+
     /// Works on the conversation between turns. Never waits: a turn holds the conversation for seconds.
     pub(super) fn between_turns<R>(&self, work: impl FnOnce(&mut Session) -> R) -> Result<R, Refusal> {
         {

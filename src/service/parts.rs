@@ -21,7 +21,7 @@ use crate::policy::update::Slot;
 use crate::policy::{HardLimits, Policy};
 use crate::state::SystemClock;
 use crate::tools::Removed;
-use crate::turn::Session;
+use crate::turn::{Session, Situation};
 use crate::vehicle::{Others, Providers, Routes, Scenario, Sim, Vehicle};
 use crate::verify::SessionId;
 
@@ -46,6 +46,7 @@ pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceEr
         assembled => assembled?,
     };
     let Assembled { car, situation, providers, removed } = assembled;
+    let situation = Situation::given(&situation, &SystemClock);
     let in_force = Arc::new(InForce::new(policy));
     let under = in_force.get();
     let recorder = Recorder::start(&config.journal, &config.shadow, &under, &limits, car.whole(), runtime)?;
@@ -56,7 +57,7 @@ pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceEr
         let seat = seats.seat(policy.clone());
         let mut session = Session::new(id, policy, limits.clone(), turn.clone(), seat);
         session.set_sink(sink.clone());
-        session.set_system(&situation);
+        session.set_situation(situation.clone());
         session.set_removed(removed.clone());
         session
     });
@@ -145,15 +146,17 @@ fn removed(config: &VehicleConfig, policy: &Policy) -> Result<Removed, ServiceEr
     }
 }
 
-/// The car, and the place and time that a simulated one starts with.
+/// The car, and what is given of place and time.
 fn vehicle(
     config: &VehicleConfig,
     policy: &Arc<Policy>,
     runtime: &Handle,
 ) -> Result<(Arc<dyn Vehicle>, String), ServiceError> {
+    // The first assignment of a name is the one that counts.
+    let named: String = config.now.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
     match config.kind {
-        VehicleKind::Sim => simulated(config, policy).map(|(sim, situation)| (Arc::new(sim) as _, situation)),
-        VehicleKind::Kuksa => Ok((kuksa(config, policy, runtime)?, String::new())),
+        VehicleKind::Sim => simulated(config, policy).map(|(sim, own)| (Arc::new(sim) as _, named + &own)),
+        VehicleKind::Kuksa => Ok((kuksa(config, policy, runtime)?, named)),
     }
 }
 

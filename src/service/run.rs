@@ -26,7 +26,7 @@ use super::tidy::{expire, follow_clients, names};
 use super::updates::Updates;
 use super::work::Work;
 use super::worker::{Load, Worker};
-use super::{BUS_NAME, ROOT_PATH, ServiceError, log, parts};
+use super::{BUS_NAME, ROOT_PATH, ServiceError, log, parts, sleep};
 use crate::vehicle::Providers;
 
 /// Threads of the runtime: one may wait for the bus while the other answers. Turns have their own.
@@ -102,6 +102,9 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
     watched("the list of providers", providers::announce(harness.clone(), connection.clone()));
     watched("the life of providers", providers::follow(harness.clone(), owners));
     watched("the list of clients", follow_clients(harness.clone(), connection.clone(), names));
+    let watch = sleep::Watch::start();
+    watched("the machine's sleep", sleep::follow(harness.clone(), connection.clone(), watch.clone()));
+    tokio::spawn(sleep::notice(harness.clone(), watch));
     tokio::spawn(expire(harness.clone(), connection.clone()));
     tokio::spawn(feed_watchdog(harness.worker.clone(), longest));
     notify(&[NotifyState::Ready]);

@@ -31,6 +31,24 @@ impl Clock for SystemClock {
     }
 }
 
+impl SystemClock {
+    /// How long the machine has slept since boot: what the clock that counts sleep is ahead of the one
+    /// that does not. They cannot be read at once: a process that is held up in between would see a sleep
+    /// that never was, so the least of several readings counts.
+    pub fn asleep(&self) -> Duration {
+        let part = |n: i64| u64::try_from(n).unwrap_or_default();
+        let ahead = || {
+            let running = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+            let running = Duration::from_secs(part(running.tv_sec)) + Duration::from_nanos(part(running.tv_nsec));
+            self.since_boot().saturating_sub(running)
+        };
+        (0..READINGS).map(|_| ahead()).min().unwrap_or_default()
+    }
+}
+
+/// Readings of two clocks of which one is not held up in the middle.
+const READINGS: usize = 5;
+
 /// A clock that moves only when it is told to.
 #[derive(Debug, Default)]
 pub struct ManualClock {

@@ -34,7 +34,7 @@ pub use identifiers::{Identifiers, Seen};
 pub use ingest::IngestError;
 pub use legs::{LegFact, LegFacts, LegFn, is_picked};
 pub use listing::{Listing, Told};
-pub use now::{Now, NowField};
+pub use now::{Moment, Now, NowField};
 pub use observe::select;
 pub use owners::{Owners, digits, is_mail, is_phone, same};
 pub use tour::{Leg, OfferedLeg, Stop, Tour, TourEdit};

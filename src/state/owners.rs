@@ -1,5 +1,6 @@
 //! Whose an address or a number is: the persons and places that results have shown.
 
+use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json};
 
 use super::History;
@@ -23,9 +24,18 @@ pub(super) struct Owner {
     own: Option<String>,
 }
 
-/// All owners that results have shown; several objects of one name count as one.
+/// All owners that results have shown; several objects of one name count as one. Found by what belongs to
+/// them and by what they are called: a hostile result may show thousands.
 #[derive(Debug, Clone, Default)]
-pub struct Owners<'h>(Vec<Known<'h>>);
+pub struct Owners<'h> {
+    known: Vec<Known<'h>>,
+    /// The first owner of a value, latest results first, by what [`same`] compares.
+    by_value: FxHashMap<String, usize>,
+    /// Who bears a part of a name.
+    bearers: FxHashMap<&'h str, Vec<usize>>,
+    /// Words of the longest part of a name.
+    longest: usize,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Known<'h> {
@@ -34,53 +44,99 @@ struct Known<'h> {
 }
 
 impl<'h> Owners<'h> {
-    /// The owners that the latest results have shown.
-    pub fn seen(history: &'h History) -> Self {
-        Self::of(history.calls().iter().rev().take(RESULTS).flat_map(|past| &past.contents.owners))
+    /// The owners that the latest results have shown. `spend` is asked for leave to look at so many names and
+    /// values; where it refuses, nobody is known, because whoever was left out may be the one.
+    ///
+    /// # Errors
+    /// That of `spend`.
+    pub fn seen<E>(history: &'h History, spend: impl FnMut(usize) -> Result<(), E>) -> Result<Self, E> {
+        Self::of(history.calls().iter().rev().take(RESULTS).flat_map(|past| &past.contents.owners), spend)
     }
 
-    fn of(shown: impl Iterator<Item = &'h Owner>) -> Self {
+    fn of<E>(shown: impl Iterator<Item = &'h Owner>, mut spend: impl FnMut(usize) -> Result<(), E>) -> Result<Self, E> {
         let mut owners = Self::default();
+        let mut by_name: FxHashMap<&[String], usize> = FxHashMap::default();
         for owner in shown.filter(|owner| !owner.names.is_empty()) {
+            spend(1 + owner.names.len() + owner.values.len())?;
             let values = owner.values.iter().map(String::as_str);
-            match owners.0.iter_mut().find(|o| o.names == owner.names) {
-                Some(known) => known.values.extend(values),
-                None => owners.0.push(Known { names: &owner.names, values: values.collect() }),
+            let at = *by_name.entry(&owner.names).or_insert_with(|| {
+                let at = owners.known.len();
+                owners.known.push(Known { names: &owner.names, values: Vec::new() });
+                for name in owner.names.iter().filter(|name| !name.is_empty()) {
+                    owners.longest = owners.longest.max(name.split(' ').count());
+                    let bearers = owners.bearers.entry(name).or_default();
+                    if bearers.last() != Some(&at) {
+                        bearers.push(at);
+                    }
+                }
+                at
+            });
+            for value in values.clone() {
+                owners.by_value.entry(key(value)).or_insert(at);
+            }
+            if let Some(known) = owners.known.get_mut(at) {
+                known.values.extend(values);
             }
         }
-        owners
+        Ok(owners)
+    }
+
+    /// Words of the longest part of a name: what looking for names in a text costs a word of it.
+    pub fn longest(&self) -> usize {
+        self.longest
     }
 
     /// Whether a value belongs to somebody here.
     pub fn knows(&self, value: &str) -> bool {
-        self.0.iter().any(|o| o.has(value))
+        self.by_value.contains_key(&key(value))
     }
 
     /// Whether a text names the owner of a value, and nobody else by the same words: the full name, or
     /// a part of it that no other owner bears. Two values of one kind under one name are ambiguous.
     pub fn named(&self, value: &str, said: &str) -> bool {
-        let Some(owner) = self.0.iter().find(|o| o.has(value)) else { return false };
-        self.are_named(said).contains(&owner) && owner.is_sole(value)
+        let Some(at) = self.by_value.get(&key(value)) else { return false };
+        self.are_named(said).contains(at) && self.known.get(*at).is_some_and(|owner| owner.is_sole(value))
     }
 
     /// The values of one kind (that of `like`) of everybody whom a text names.
     pub fn meant(&self, like: &str, said: &str) -> Vec<&'h str> {
-        let named = self.are_named(said);
-        named.into_iter().filter_map(|o| o.values.iter().copied().find(|v| kind(v) == kind(like))).collect()
+        let named = self.are_named(said).into_iter().filter_map(|at| self.known.get(at));
+        named.filter_map(|o| o.values.iter().copied().find(|v| kind(v) == kind(like))).collect()
     }
 
-    fn are_named(&self, said: &str) -> Vec<&Known<'h>> {
-        let full: Vec<&Known<'h>> = self.0.iter().filter(|o| o.names.iter().all(|n| says(said, n))).collect();
-        let mut named = full.clone();
-        for owner in self.0.iter().filter(|o| !full.contains(o)) {
-            let mut parts = owner.names.iter().filter(|n| says(said, n)).peekable();
-            let alone = |part: &String| self.0.iter().all(|o| o == owner || !o.names.contains(part));
-            if parts.peek().is_some() && parts.all(alone) {
-                named.push(owner);
+    /// Whom a text names: by the full name first, then by a part that nobody else bears.
+    fn are_named(&self, said: &str) -> Vec<usize> {
+        let mut parts: FxHashMap<usize, Vec<&str>> = FxHashMap::default();
+        for (part, bearers) in phrases(said, self.longest).filter_map(|p| Some((p, self.bearers.get(p)?))) {
+            for bearer in bearers {
+                let said = parts.entry(*bearer).or_default();
+                if !said.contains(&part) {
+                    said.push(part);
+                }
             }
         }
-        named
+        let mut found: Vec<(bool, usize)> = Vec::new();
+        for (at, said) in parts {
+            let Some(owner) = self.known.get(at) else { continue };
+            let full = owner.names.iter().all(|name| said.contains(&name.as_str()));
+            let alone = |part: &&str| self.bearers.get(part).is_some_and(|bearers| bearers.len() == 1);
+            if full || said.iter().all(alone) {
+                found.push((!full, at));
+            }
+        }
+        found.sort_unstable();
+        found.into_iter().map(|(_, at)| at).collect()
     }
+}
+
+/// Every run of words in a text, up to so many.
+fn phrases(spaced: &str, longest: usize) -> impl Iterator<Item = &str> {
+    let starts: Vec<usize> = spaced.match_indices(' ').map(|(at, _)| at).collect();
+    (0..starts.len()).flat_map(move |first| {
+        let ends = starts.get(first + 1..).unwrap_or_default().iter().take(longest);
+        let start = starts.get(first).map_or(0, |at| at + 1);
+        ends.filter_map(move |end| spaced.get(start..*end)).collect::<Vec<_>>()
+    })
 }
 
 impl Owner {
@@ -140,10 +196,6 @@ fn add(map: &Map<String, Json>, values: Vec<String>, own: Option<&str>, found: &
 }
 
 impl Known<'_> {
-    fn has(&self, value: &str) -> bool {
-        self.values.iter().any(|v| same(v, value))
-    }
-
     fn is_sole(&self, value: &str) -> bool {
         self.values.iter().filter(|v| kind(v) == kind(value)).all(|v| same(v, value))
     }
@@ -171,6 +223,11 @@ pub fn same(a: &str, b: &str) -> bool {
         return digits(a) == digits(b);
     }
     a.eq_ignore_ascii_case(b)
+}
+
+/// What is equal where two values are the [`same`].
+fn key(value: &str) -> String {
+    if is_phone(value) { digits(value) } else { value.to_ascii_lowercase() }
 }
 
 /// Whether a text is nothing but a phone number: at least five digits and the signs between them.
@@ -226,10 +283,6 @@ fn is_title(text: &str) -> bool {
     text.chars().any(char::is_alphabetic) && text.len() <= 128 && !is_address(text)
 }
 
-fn says(spaced: &str, name: &str) -> bool {
-    !name.is_empty() && spaced.contains(&format!(" {name} "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,7 +301,11 @@ mod tests {
     }
 
     fn named(owners: &[Owner], value: &str, said: &str) -> bool {
-        Owners::of(owners.iter()).named(value, said)
+        all(owners).named(value, said)
+    }
+
+    fn all(owners: &[Owner]) -> Owners<'_> {
+        Owners::of(owners.iter(), |_| Ok::<(), ()>(())).unwrap()
     }
 
     #[test]
@@ -277,7 +334,47 @@ mod tests {
     #[test]
     fn an_object_under_its_identifier_is_an_owner_too() {
         let keyed = shown(&json!({"con_7": {"name": {"first": "Grace"}, "email": "grace@x.org"}}));
-        let owners = Owners::of(keyed.iter());
+        let owners = all(&keyed);
         assert!(named(&keyed, "con_7", " ask grace ") && owners.knows("grace@x.org") && !owners.knows("con_8"));
+    }
+
+    /// A result that shows so many people, no two of one name.
+    fn crowd(people: usize) -> Vec<Owner> {
+        let person = |n: usize| json!({"id": format!("per_{n}"), "name": format!("Ann{n} Lee{n}"), "phone": format!("+49 30 {n:07}")});
+        shown(&Json::Array((0..people).map(person).collect()))
+    }
+
+    #[test]
+    fn the_price_of_a_crowd_grows_with_it_and_not_with_its_square() {
+        let price = |people: usize| {
+            let (crowd, mut spent) = (crowd(people), 0);
+            Owners::of(crowd.iter(), |steps| {
+                spent += steps;
+                Ok::<(), ()>(())
+            })
+            .unwrap();
+            spent
+        };
+        assert_eq!(price(4_000), 4 * price(1_000));
+        assert!(price(1_000) >= 1_000);
+        let crowd = crowd(1_000);
+        assert_eq!(Owners::of(crowd.iter(), |_| Err(())).err(), Some(()), "who may not look knows nobody");
+    }
+
+    #[test]
+    fn everybody_in_a_crowd_is_found_by_name_and_by_number() {
+        let crowd = crowd(5_000);
+        let owners = all(&crowd);
+        assert!(owners.knows("+49300004711") && !owners.knows("+49300005000"));
+        assert!(owners.named("+49 30 0004711", " please call ann4711 lee4711 now "));
+        assert!(!owners.named("+49 30 0004711", " please call ann4712 lee4712 now "));
+        assert_eq!(owners.meant("+49 30 1", " ann7 lee7 and ann9 lee9 "), ["+49 30 0000007", "+49 30 0000009"]);
+    }
+
+    #[test]
+    fn runs_of_words_are_those_that_stand_between_spaces() {
+        let found: Vec<&str> = phrases(" ann lee now ", 2).collect();
+        assert_eq!(found, ["ann", "ann lee", "lee", "lee now", "now"]);
+        assert_eq!(phrases("", 2).count() + phrases(" ", 2).count(), 0);
     }
 }

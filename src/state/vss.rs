@@ -11,6 +11,8 @@ pub struct Vss {
     pub version: String,
     /// The signal that tells on which side the driver sits.
     pub driver_side: Option<String>,
+    /// The signals of the car's latitude and longitude, in degrees.
+    pub location: Option<(String, String)>,
     /// Signals by attribute, one entry an attribute.
     pub signals: Vec<Signal>,
 }
@@ -65,9 +67,16 @@ pub enum SignalForm {
         /// Units of the signal in one unit of the attribute (1000 for metres and kilometres).
         per_unit: f64,
     },
-    /// A level counted from 0 and the number that stands for it. A reading is the nearest level, so that
-    /// heating and cooling can share one signal with opposite signs.
-    Levels(Vec<f64>),
+    /// A level counted from 0 and the number that stands for it. What lies beyond level 0 is level 0 too, so
+    /// that heating and cooling can share one signal with opposite signs.
+    Levels {
+        /// The numbers, rising or falling.
+        numbers: Vec<f64>,
+        /// How far a number may be from that of a level and still stand for it, in units of the signal;
+        /// less than half the distance of any two levels. Every other number is no knowledge: it reads as
+        /// no level, and confirms none.
+        tolerance: f64,
+    },
     /// A switch or a word and what is written for it; the first is sent, all of them are understood.
     Words(Vec<(Literal, Vec<Literal>)>),
 }

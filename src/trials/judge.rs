@@ -1,14 +1,12 @@
 //! Judging the draft of one test.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::Value as Json;
-
 use super::{Event, PolicyTest};
-use crate::model::{Decision, Resolution, Tier, VerdictReport};
+use crate::model::{Decision, Tier, VerdictReport};
 use crate::policy::{Advice, HardLimits, Policy};
-use crate::state::{EffectModel, History, Now, Outcome};
+use crate::state::{History, Outcome};
 use crate::verify::{Binding, SessionId, Step, report};
 
 /// One way in which a draft was judged otherwise than a test says.
@@ -70,7 +68,7 @@ pub fn run(policy: &Policy, test: &PolicyTest) -> (Vec<Mismatch>, VerdictReport)
 
 fn history(policy: &Policy, test: &PolicyTest) -> History {
     let mut history = History::new(&policy.model);
-    history.set_system(&policy.model, &system_message(&policy.model, &test.now));
+    history.set_system(&policy.model, &test.now.message(&policy.model.now));
     history.end_step();
     for event in &test.history {
         match event {
@@ -89,48 +87,4 @@ fn history(policy: &Policy, test: &PolicyTest) -> History {
         history.end_step();
     }
     history
-}
-
-/// Place and time as a system message says them: what stands there may also be named in calls.
-fn system_message(model: &EffectModel, now: &Now) -> String {
-    let mut assigned: BTreeMap<&str, Json> = BTreeMap::new();
-    for (field, name, path) in &model.now.fields {
-        let value = now.get(*field);
-        if !value.is_known() {
-            continue;
-        }
-        let mut at = assigned.entry(name).or_insert_with(|| Json::Object(Default::default()));
-        for member in path.split('.') {
-            if !at.is_object() {
-                *at = Json::Object(Default::default());
-            }
-            let Json::Object(members) = at else { break };
-            at = members.entry(member).or_insert(Json::Null);
-        }
-        *at = value.to_json(Resolution::ONE);
-    }
-    assigned.iter().map(|(name, json)| format!("{name} = {json}\n")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Value;
-    use crate::state::{NowField, NowPaths};
-
-    #[test]
-    fn place_and_time_stand_in_the_system_message() {
-        let fields = vec![
-            (NowField::Location, "HERE".into(), "id".into()),
-            (NowField::Hour, "HERE".into(), "clock.hour".into()),
-        ];
-        let model = EffectModel { now: NowPaths { fields }, ..EffectModel::default() };
-        let mut now = Now::default();
-        now.set(NowField::Location, Value::word("bed_7"));
-        now.set(NowField::Hour, Value::Int(6));
-        let message = system_message(&model, &now);
-        let json = message.strip_prefix("HERE = ").and_then(|json| json.strip_suffix('\n')).unwrap();
-        let json: Json = serde_json::from_str(json).unwrap();
-        assert_eq!(json, serde_json::json!({"clock": {"hour": 6}, "id": "bed_7"}));
-    }
 }

@@ -39,7 +39,7 @@ impl Run<'_> {
                 if acted.executed.is_empty() {
                     return Err(End::Cancelled);
                 }
-                acted.stopped = Some(self.say("cancelled", &[]));
+                acted.stopped = Some(self.say(if self.has_slept() { "slept" } else { "cancelled" }, &[]));
                 break;
             }
             let affordable = self.account.tool_call();
@@ -66,6 +66,9 @@ impl Run<'_> {
             if !rest.calls.is_empty() {
                 next = self.clear_rest(&rest, &mut acted)?;
             }
+        }
+        if self.has_slept() && acted.stopped.is_none() {
+            acted.stopped = Some(self.say("slept", &[]));
         }
         Ok(acted)
     }
@@ -108,6 +111,7 @@ impl Run<'_> {
             limits: &session.limits,
             cleared_at,
             now,
+            clock: session.clock.as_ref(),
             valid_for: VALID_FOR,
         };
         let before = session.history.world().clone();

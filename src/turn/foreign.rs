@@ -17,6 +17,7 @@ impl Session {
     /// Takes in what the driver said. A yes to an open question grants exactly what was asked; one
     /// that is not the driver's, or was hardly heard, is not taken in at all.
     pub fn heard(&mut self, heard: &Heard) {
+        self.look_around();
         self.refresh();
         self.note(|place| Entry::turn(place, &heard.text));
         self.history.revoke_grants();
@@ -66,6 +67,7 @@ impl Session {
 
 impl Run<'_> {
     fn foreign(mut self, draft: &Draft) -> VerdictReport {
+        self.session.look_around();
         let mut gathers = 0;
         loop {
             let checked = self.judge(draft, false);
@@ -90,6 +92,7 @@ impl Run<'_> {
             };
             match acted {
                 Ok(Some(why)) | Err(End::Refused(why) | End::Asked(why)) => report.speak = Some(why),
+                Err(End::Cancelled) if self.has_slept() => report.speak = Some(self.say("slept", &[])),
                 Ok(None) | Err(End::Cancelled) => {}
             }
             return report;

@@ -47,6 +47,8 @@ pub(super) struct Run<'a> {
     pub(super) valve: Valve,
     pub(super) language: String,
     pub(super) harness: Duration,
+    /// How often the machine had slept when the turn began.
+    sleeps: u64,
 }
 
 impl<'a> Run<'a> {
@@ -58,7 +60,9 @@ impl<'a> Run<'a> {
         events: &'a mut Events<'a>,
     ) -> Self {
         let account = Account::new(session.config.budget);
+        let sleeps = session.vehicle.sleeps();
         Self {
+            sleeps,
             session,
             models,
             runtime,
@@ -76,6 +80,7 @@ impl<'a> Run<'a> {
             Ok(text) => (Done::Replied, text),
             Err(End::Asked(question)) => (Done::Asked, question),
             Err(End::Refused(say)) => (Done::Refused, say),
+            Err(End::Cancelled) if self.has_slept() => (Done::Refused, self.say("slept", &[])),
             Err(End::Cancelled) => (Done::Cancelled, String::new()),
         };
         let text = super::sanitise(&text);
@@ -94,6 +99,7 @@ impl<'a> Run<'a> {
     }
 
     fn run(&mut self, heard: &Heard) -> Result<String, End> {
+        self.session.look_around();
         self.session.refresh();
         self.language = super::answer::language(&self.session.policy, heard);
         let bound = self.hear(heard)?;
@@ -255,8 +261,15 @@ impl<'a> Run<'a> {
         self.say("cannot", &[("why", why.as_str())])
     }
 
+    /// Whether the turn is over: it was stopped, or the machine slept since it began. What was wanted
+    /// yesterday evening is not done this morning.
     pub(super) fn cancelled(&self) -> Result<(), End> {
-        if self.cancel.is_cancelled() { Err(End::Cancelled) } else { Ok(()) }
+        if self.cancel.is_cancelled() || self.has_slept() { Err(End::Cancelled) } else { Ok(()) }
+    }
+
+    /// Whether the machine slept since the turn began.
+    pub(super) fn has_slept(&self) -> bool {
+        self.session.vehicle.sleeps() != self.sleeps
     }
 
     /// Turns an exhausted budget into a refusal that names it.

@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use super::ledger::Ledger;
 use super::run::Run;
 use super::witness::Witness;
-use super::{Config, Events, Heard, TurnReport};
+use super::{Config, Events, Heard, Situation, TurnReport};
 use crate::journal::Entry;
 use crate::model::{Draft, Message, PolicyHash, Role, ToolCall, VerdictReport};
 use crate::policy::{HardLimits, Offer, Policy};
@@ -56,10 +56,14 @@ pub struct Session {
     pub(super) spoken_under: Option<(PolicyHash, u64)>,
     /// The epoch of the car that the history knows.
     pub(super) epoch: u64,
+    /// How often the machine had slept when anything was last said or agreed to.
+    pub(super) sleeps: u64,
     /// What the session itself added to the policy.
     pub(super) offers: Vec<Offer>,
     /// What this car lacks of the inventory for good.
     lacks: Removed,
+    /// What is given of place and time; none: they stand in the system message, and stay.
+    pub(super) situation: Option<Arc<Situation>>,
     pub(super) witness: Witness,
 }
 
@@ -79,7 +83,7 @@ impl Session {
         vehicle: Arc<dyn Vehicle>,
     ) -> Self {
         let history = History::new(&policy.model);
-        let epoch = vehicle.epoch();
+        let (epoch, sleeps) = (vehicle.epoch(), vehicle.sleeps());
         let mut session = Self {
             id,
             policy,
@@ -93,8 +97,10 @@ impl Session {
             ledger: Ledger::default(),
             spoken_under: None,
             epoch,
+            sleeps,
             offers: Vec::new(),
             lacks: Removed::default(),
+            situation: None,
             witness: Witness::default(),
         };
         session.take_stock();
@@ -164,6 +170,7 @@ impl Session {
 
     /// Judges a draft of an assistant with its own model, without a critic and without executing.
     pub fn verify(&mut self, draft: &Draft) -> VerdictReport {
+        self.look_around();
         self.refresh();
         let checked = self.check(draft);
         self.note_verdict(draft, &checked, false, false);
@@ -204,9 +211,18 @@ impl Session {
         self.spoken_under == Some((self.policy.hash, self.vehicle.epoch()))
     }
 
-    /// Brings the history up to the car: what other hands changed must be read again.
+    /// Brings the history up to the car: what other hands changed must be read again, and whoever agreed to
+    /// something before the machine slept wants to be asked anew (design §6).
     pub(super) fn refresh(&mut self) {
         self.history.set_clock(self.clock.since_boot());
+        let sleeps = self.vehicle.sleeps();
+        if sleeps != self.sleeps {
+            self.sleeps = sleeps;
+            self.pending = None;
+            self.spoken_under = None;
+            self.history.revoke_grants();
+            self.history.let_words_agree(false);
+        }
         if let Some(side) = self.vehicle.side() {
             self.history.set_side(side);
         }

@@ -8,10 +8,14 @@ use crate::execute::Executed;
 use crate::model::Draft;
 use crate::policy::{Policy, label};
 use crate::state::Outcome;
+use crate::vehicle::Part;
 use crate::verify::Verdict;
 
 /// Most values of one reading that are spoken: more is not listened to.
 const SPOKEN: usize = 6;
+
+/// Longest explanation of a tool itself that is spoken, in characters.
+const OWN_WORDS: usize = 200;
 
 impl Run<'_> {
     /// The reply after calls were carried out. It goes through verification like any other: what a
@@ -28,7 +32,9 @@ impl Run<'_> {
                 Verdict::Clear { .. } | Verdict::Amend { .. } => break,
                 _ => {
                     tracing::warn!(findings = ?checked.findings, "a computed reply was not cleared");
-                    draft = Draft::reply(self.say("bare", &[]));
+                    // Silence on what failed would be a lie.
+                    let done = acted.executed.iter().all(|e| matches!(e.outcome, Outcome::Done(_)));
+                    draft = Draft::reply(self.say(if done { "bare" } else { "bare-open" }, &[]));
                     break;
                 }
             }
@@ -53,12 +59,7 @@ impl Run<'_> {
                         None => companions.push((why, vec![what])),
                     }
                 }
-                (outcome, _) if executed.cause.is_some() => sentences.extend(self.trouble(executed, &what, outcome)),
-                (Outcome::Failed(why), _) => sentences.push(self.say("call-failed", &[("what", &what), ("why", why)])),
-                (Outcome::Unknown(why), _) => {
-                    sentences.push(self.say("call-unknown", &[("what", &what), ("why", why)]))
-                }
-                (Outcome::Pending, _) => {}
+                (outcome, _) => sentences.extend(self.trouble(executed, &what, outcome)),
             }
         }
         let mut all: Vec<String> = Vec::new();
@@ -79,20 +80,38 @@ impl Run<'_> {
         all.join(" ")
     }
 
-    /// Why a call was not done, with the sentence of its cause.
+    /// Why a call was not done, or why nobody can tell. What the car names as the cause is said in the
+    /// driver's language; only what a tool itself says of its failure is passed on as it is.
     fn trouble(&self, executed: &Executed, what: &str, outcome: &Outcome) -> Option<String> {
-        let cause = executed.cause?;
-        let (why, open) = match outcome {
-            Outcome::Unknown(why) => (why, !cause.says_what_became_of_it()),
-            Outcome::Failed(why) => (why, false),
+        let (frame, own) = match outcome {
+            Outcome::Unknown(why) => ("call-unknown", why),
+            Outcome::Failed(why) => ("call-failed", why),
             Outcome::Done(_) | Outcome::Pending => return None,
         };
-        let mut said = self.say(cause.occasion(), &[("what", what), ("why", why)]);
-        if open {
-            said.push(' ');
-            said.push_str(&self.say("cause-open", &[]));
+        let why = match executed.cause {
+            Some(cause) if cause.is_a_sentence() => {
+                return Some(self.say(cause.occasion(), &[("what", what), ("why", &self.parts(&executed.parts))]));
+            }
+            Some(cause) => self.say(cause.occasion(), &[]),
+            None => own.chars().take(OWN_WORDS).collect(),
+        };
+        Some(self.say(frame, &[("what", what), ("why", &why)]))
+    }
+
+    /// How the fields of a call are, what is not as it was asked first.
+    fn parts(&self, parts: &[Part]) -> String {
+        let policy = &self.session.policy;
+        let mut parts: Vec<&Part> = parts.iter().collect();
+        parts.sort_by_key(|part| part.done);
+        let spoken = parts.iter().take(SPOKEN).map(|part| {
+            let field = policy.field_words(&self.language, part.cell);
+            let value = policy.field_value_words(&self.language, part.cell, &part.found);
+            self.say("part", &[("field", &field), ("value", &value)])
+        });
+        match spoken.collect::<Vec<String>>() {
+            none if none.is_empty() => self.say("no-part", &[]),
+            spoken => self.list(&spoken),
         }
-        Some(said)
     }
 
     fn sentence(&self, rule: &crate::model::RuleId) -> String {

@@ -53,6 +53,7 @@ impl Session {
         self.spoken_under = None;
         self.ledger.reread(&policy);
         self.epoch = vehicle.epoch();
+        self.sleeps = vehicle.sleeps();
         self.vehicle = vehicle;
         self.policy = policy;
         self.take_stock();

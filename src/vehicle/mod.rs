@@ -4,6 +4,7 @@
 //! embedded car of the demo and of tests; it judges what was done to it by [`Invariant`]s of its own.
 //! `kuksa` carries calls out on the signals of a real one.
 
+mod due;
 mod invariants;
 #[cfg(feature = "kuksa")]
 pub mod kuksa;
@@ -24,11 +25,12 @@ use serde_json::Value as Json;
 use crate::model::ToolCall;
 use crate::state::{Outcome, Side};
 
+pub use due::Due;
 pub use invariants::{Bound, Invariant, Violation};
 pub use providers::{Applicant, Offered, Others, PROVIDER_INTERFACE, Providers, RESULT_BYTES, Rejected};
 pub use routes::Routes;
 pub use sim::{Delivered, Fault, FaultMode, Scenario, ScenarioError, Sim, SimHandle};
-pub use trouble::{Cause, Trouble};
+pub use trouble::{Cause, Part, Trouble};
 
 /// Most time after its deadline in which a vehicle may still say that a call arrived late.
 const GRACE: Duration = Duration::from_millis(500);
@@ -49,16 +51,6 @@ pub enum Answer {
     Unknown(String),
     /// It was not done, for a cause that has a sentence of its own.
     Trouble(Trouble),
-}
-
-impl Answer {
-    /// The cause, where the vehicle named one.
-    pub fn cause(&self) -> Option<Cause> {
-        match self {
-            Self::Trouble(trouble) => Some(trouble.cause),
-            Self::Done(_) | Self::Failed(_) | Self::Unknown(_) => None,
-        }
-    }
 }
 
 impl From<Answer> for Outcome {
@@ -99,7 +91,21 @@ pub trait Vehicle: Send + Sync {
         None
     }
 
+    /// Where the car is, as an object with an `id` by which tools know the place; none where nobody can tell.
+    fn place(&self) -> Option<Json> {
+        None
+    }
+
     /// Counts everything that may make a verdict stale: it changes whenever a value changes that no
     /// call of ours changed, on suspend and on resume.
     fn epoch(&self) -> u64;
+
+    /// Tells that the machine is about to sleep, or woke: what was heard of the car before is old, and
+    /// what is under way is over.
+    fn slept(&self) {}
+
+    /// How often the machine slept: whoever was given leave before has it no longer.
+    fn sleeps(&self) -> u64 {
+        0
+    }
 }

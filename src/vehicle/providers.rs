@@ -23,9 +23,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use serde_json::Value as Json;
 use tokio::sync::watch;
 
-use super::{Answer, Pending, Vehicle};
+use super::{Answer, Cause, Pending, Trouble, Vehicle};
 use crate::model::{ToolCall, ToolName};
 use crate::policy::Policy;
 use crate::state::{Clock, Side};
@@ -75,7 +76,9 @@ impl Providers {
     /// Goes on under another policy. Who registered a tool that is another one now was accepted for what it
     /// no longer is: all that it registered is withdrawn, and it may register anew.
     pub fn adopt(&self, policy: Arc<Policy>) {
-        let old = std::mem::replace(&mut *self.policy.write().unwrap_or_else(PoisonError::into_inner), policy.clone());
+        // Held to the end: a registration is accepted under the one policy or the other, and never in between.
+        let mut current = self.policy.write().unwrap_or_else(PoisonError::into_inner);
+        let old = std::mem::replace(&mut *current, policy.clone());
         let same = |tool: &ToolName| {
             let (old, new) = (old.inventory.get(tool.as_str()), policy.inventory.get(tool.as_str()));
             old.zip(new).is_some_and(|(old, new)| (old.kind, &old.schema) == (new.kind, &new.schema))
@@ -168,7 +171,8 @@ impl Vehicle for Providers {
             let policy = self.policy();
             let tool = policy.inventory.get(call.tool.as_str());
             let (Some(registration), Some(tool)) = (found, tool) else {
-                return Answer::Failed(format!("nobody on the bus carries out `{}` at the moment", call.tool));
+                let why = format!("nobody on the bus carries out `{}` at the moment", call.tool);
+                return Answer::Trouble(Trouble::untouched(Cause::NoProvider, why));
             };
             registration.line.ask(tool, call, deadline, self.clock.as_ref(), registration.ended.subscribe()).await
         })
@@ -213,7 +217,89 @@ impl Vehicle for Others {
         self.vehicle.side()
     }
 
+    fn place(&self) -> Option<Json> {
+        self.vehicle.place()
+    }
+
     fn epoch(&self) -> u64 {
         self.vehicle.epoch()
+    }
+
+    fn slept(&self) {
+        self.vehicle.slept();
+    }
+
+    fn sleeps(&self) -> u64 {
+        self.vehicle.sleeps()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, Command, Stdio};
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::*;
+    use crate::policy::testing;
+    use crate::state::ManualClock;
+
+    /// A bus with nobody on it, and its address.
+    fn bus(folder: &std::path::Path) -> (Child, String) {
+        let mut bus = Command::new("dbus-daemon")
+            .arg(concat!("--config-file=", env!("CARGO_MANIFEST_DIR"), "/tests/dbus/bus.conf"))
+            .arg(format!("--address=unix:path={}", folder.join("bus").display()))
+            .args(["--nofork", "--nopidfile", "--print-address=1"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut address = String::new();
+        BufReader::new(bus.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        (bus, address.trim().to_owned())
+    }
+
+    /// The kitchen, with a dishwasher that takes these programs.
+    fn kitchen(programs: &str) -> Arc<Policy> {
+        let mut parts = testing::parts();
+        let tool = parts.inventory.iter_mut().find(|t| t.name.as_str() == "start_dishwasher").unwrap();
+        tool.schema = format!(r#"{{"type":"object","properties":{{"program":{{"enum":{programs}}}}}}}"#);
+        Arc::new(Policy::new(parts, crate::model::PolicyHash([programs.len() as u8; 32])).unwrap())
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_registration_is_never_accepted_under_a_policy_that_is_gone_when_it_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut bus, address) = bus(folder.path());
+        let (few, more) = (kitchen(r#"["ECO"]"#), kitchen(r#"["ECO","QUICK_WASH"]"#));
+        let providers = Arc::new(Providers::new(few.clone(), [], Arc::new(ManualClock::default())));
+        let applicant = Applicant {
+            connection: zbus::connection::Builder::address(address.as_str()).build().await.unwrap(),
+            owner: zbus::names::OwnedUniqueName::try_from(":1.7").unwrap(),
+            object: zbus::wire::OwnedObjectPath::try_from("/p").unwrap(),
+            names: Vec::new(),
+            tools: None,
+        };
+        // It takes what the first policy asks for, and not all that the second one does.
+        let schema = few.inventory.get("start_dishwasher").unwrap().schema.to_string();
+        let offered = [Offered { name: "start_dishwasher".into(), kind: "write".into(), schema }];
+        let mut accepted = 0;
+        for _ in 0..3_000 {
+            providers.withdraw(":1.7");
+            providers.adopt(few.clone());
+            let start = Arc::new(Barrier::new(2));
+            let racing = (providers.clone(), more.clone(), start.clone());
+            let adopting = thread::spawn(move || {
+                racing.2.wait();
+                racing.0.adopt(racing.1);
+            });
+            start.wait();
+            accepted += usize::from(providers.register(applicant.clone(), &offered).is_ok());
+            adopting.join().unwrap();
+            assert!(!providers.serves("start_dishwasher"), "it would be sent programs that it does not take");
+        }
+        println!("{accepted} of 3,000 came before the other policy");
+        bus.kill().unwrap();
+        bus.wait().unwrap();
     }
 }

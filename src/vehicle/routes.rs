@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Answer, Pending, Vehicle};
+use serde_json::Value as Json;
+
+use super::{Answer, Cause, Pending, Trouble, Vehicle};
 use crate::model::ToolCall;
 use crate::state::Side;
 
@@ -26,7 +28,7 @@ impl Vehicle for Routes {
             Some(part) => part.call(call, deadline),
             None => {
                 let why = format!("nothing in this car carries out `{}`", call.tool);
-                Box::pin(async move { Answer::Failed(why) })
+                Box::pin(async move { Answer::Trouble(Trouble::untouched(Cause::NoProvider, why)) })
             }
         }
     }
@@ -43,8 +45,20 @@ impl Vehicle for Routes {
         self.parts.iter().find_map(|part| part.side())
     }
 
+    fn place(&self) -> Option<Json> {
+        self.parts.iter().find_map(|part| part.place())
+    }
+
     fn epoch(&self) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.wrapping_add(part.epoch()))
+    }
+
+    fn slept(&self) {
+        self.parts.iter().for_each(|part| part.slept());
+    }
+
+    fn sleeps(&self) -> u64 {
+        self.parts.iter().fold(0, |sum, part| sum.wrapping_add(part.sleeps()))
     }
 }
 
@@ -88,6 +102,8 @@ mod tests {
         }
         assert_eq!((first.epoch(), second.epoch(), car.epoch()), (1, 1, 2));
         let call = ToolCall::new("fly", Default::default());
-        assert!(matches!(car.call(&call, Duration::ZERO).await, Answer::Failed(why) if why.contains("`fly`")));
+        assert!(
+            matches!(car.call(&call, Duration::ZERO).await, Answer::Trouble(t) if t.untouched && t.detail.contains("`fly`"))
+        );
     }
 }

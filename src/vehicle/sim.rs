@@ -22,7 +22,7 @@ use self::car::Car;
 use self::edit::{Derive, Edit};
 use self::effect::Physics;
 use self::fault::Faults;
-use super::{Answer, Invariant, Pending, Vehicle, Violation};
+use super::{Answer, Cause, Invariant, Pending, Trouble, Vehicle, Violation};
 use crate::model::ToolCall;
 use crate::state::{Clock, EffectModel};
 use crate::tools::Inventory;
@@ -57,6 +57,7 @@ struct State {
     car: Car,
     faults: Faults,
     epoch: u64,
+    sleeps: u64,
     /// Calls that nobody got an answer to and that take effect when their time has come.
     late: Vec<(Duration, ToolCall)>,
     delivered: VecDeque<Delivered>,
@@ -70,6 +71,7 @@ impl Sim {
             car: scenario.car,
             faults: Faults::new(scenario.faults),
             epoch: 0,
+            sleeps: 0,
             late: Vec::new(),
             delivered: VecDeque::new(),
             violations: VecDeque::new(),
@@ -100,19 +102,23 @@ impl Vehicle for Sim {
         Box::pin(async move {
             let mut suspended = self.shared.suspended.subscribe();
             if *suspended.borrow() {
-                return Answer::Failed("the car is suspended".to_owned());
+                return Answer::Trouble(Trouble::untouched(Cause::Suspended, "the car is suspended"));
             }
             if let Some(answer) = self.shared.perform(call) {
                 return answer;
             }
             // It never answers; that the car falls asleep is noticed all the same.
             let _ = suspended.wait_for(|asleep| *asleep).await;
-            Answer::Unknown("the car was suspended before it answered".to_owned())
+            Answer::Trouble(Trouble::open(Cause::Suspended, "the car was suspended before it answered"))
         })
     }
 
     fn epoch(&self) -> u64 {
         self.shared.state().epoch
+    }
+
+    fn sleeps(&self) -> u64 {
+        self.shared.state().sleeps
     }
 }
 

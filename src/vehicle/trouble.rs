@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use crate::model::Value;
+use crate::state::CellIx;
+
 /// Causes that are told apart, because each calls for another action of the driver or the workshop.
 /// Each has a sentence of its own in the phrase tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -31,11 +34,17 @@ pub enum Cause {
     Partial,
     /// The car fell asleep before it was done.
     Suspended,
+    /// Nobody answered in time.
+    Silent,
+    /// What was done could not be read back.
+    Unread,
+    /// The answer makes no sense.
+    Unusable,
 }
 
 impl Cause {
     /// Every cause.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::NoProvider,
         Self::Unreachable,
         Self::Frozen,
@@ -48,14 +57,19 @@ impl Cause {
         Self::Token,
         Self::Partial,
         Self::Suspended,
+        Self::Silent,
+        Self::Unread,
+        Self::Unusable,
     ];
 
-    /// Whether its sentence itself says what became of the call; others leave open whether it took effect.
-    pub fn says_what_became_of_it(self) -> bool {
+    /// Whether it has a whole sentence of its own, because it says itself what became of the call. The
+    /// others are a reason why it failed, or why nobody can tell whether it did.
+    pub fn is_a_sentence(self) -> bool {
         matches!(self, Self::OtherValue | Self::Late | Self::Partial)
     }
 
-    /// The occasion of the phrase tables on which it is spoken; `{what}` is the call, `{why}` the detail.
+    /// The occasion of the phrase tables on which it is spoken. A sentence has `{what}`, the call, and
+    /// `{why}`, the fields as they are; a reason has no holes.
     pub fn occasion(self) -> &'static str {
         match self {
             Self::NoProvider => "cause-no-provider",
@@ -70,8 +84,22 @@ impl Cause {
             Self::Token => "cause-token",
             Self::Partial => "cause-partial",
             Self::Suspended => "cause-suspended",
+            Self::Silent => "cause-silent",
+            Self::Unread => "cause-unread",
+            Self::Unusable => "cause-unusable",
         }
     }
+}
+
+/// What became of one field of a call, so that it can be said in any language.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The field.
+    pub cell: CellIx,
+    /// What it says; unknown where nobody can tell.
+    pub found: Value,
+    /// Whether that is what was ordered.
+    pub done: bool,
 }
 
 /// A call that was not done, and why.
@@ -81,18 +109,20 @@ pub struct Trouble {
     pub cause: Cause,
     /// Whether the car is certainly as it was; otherwise nobody can tell what took effect.
     pub untouched: bool,
-    /// What happened to which field, for journals and for the student.
+    /// What happened to which field, for journals and for the student; never spoken.
     pub detail: String,
+    /// What became of its fields, where the vehicle can tell.
+    pub parts: Vec<Part>,
 }
 
 impl Trouble {
     /// Nothing was sent, or what was sent took no effect.
     pub fn untouched(cause: Cause, detail: impl Into<String>) -> Self {
-        Self { cause, untouched: true, detail: detail.into() }
+        Self { cause, untouched: true, detail: detail.into(), parts: Vec::new() }
     }
 
     /// It may have taken effect.
     pub fn open(cause: Cause, detail: impl Into<String>) -> Self {
-        Self { cause, untouched: false, detail: detail.into() }
+        Self { cause, untouched: false, detail: detail.into(), parts: Vec::new() }
     }
 }

@@ -18,6 +18,7 @@ mod faults;
 mod hostile;
 mod interface;
 mod load;
+mod logind;
 #[cfg(feature = "compile")]
 mod offers;
 mod provider;
@@ -29,6 +30,7 @@ mod rig;
 #[cfg(feature = "sample-provider")]
 mod sample;
 mod sessions;
+mod sleep;
 mod soak;
 mod system;
 mod turns;

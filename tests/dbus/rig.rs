@@ -207,6 +207,13 @@ impl Rig {
         self.service.id()
     }
 
+    /// Bytes of memory that the service has.
+    #[allow(dead_code, reason = "the tests of a car that talks")]
+    pub(crate) fn resident(&self) -> u64 {
+        let statm = fs::read_to_string(format!("/proc/{}/statm", self.service.id())).unwrap();
+        statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4_096
+    }
+
     /// Sends a signal to the service.
     pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill").arg(format!("-{name}")).arg(self.service.id().to_string()).status();

@@ -64,7 +64,7 @@ pub const ACTUATORS: [&str; 17] = [
 ];
 
 /// The state that a test begins in.
-fn parked() -> Vec<(&'static str, Value)> {
+pub fn parked() -> Vec<(&'static str, Value)> {
     let mut state = vec![
         (AC, switch(false)),
         (SPEED, float(0.0)),
@@ -230,6 +230,7 @@ impl Bench {
             limits: &HardLimits::default(),
             cleared_at: now,
             now,
+            clock: &SystemClock,
             valid_for: Duration::from_secs(2),
         };
         carry_out(cleared, &conditions, self.car.as_ref(), &mut self.history).await

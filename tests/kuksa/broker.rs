@@ -250,11 +250,13 @@ fn fits(metadata: &Metadata, value: &Value) -> Result<(), Status> {
         Some(TypedValue::Uint32(n)) => Some(f64::from(n)),
         Some(TypedValue::Int32(n)) => Some(f64::from(n)),
         Some(TypedValue::Float(n)) => Some(f64::from(n)),
+        Some(TypedValue::Double(n)) => Some(n),
         _ => None,
     };
     match (metadata.data_type(), value.typed_value.as_ref()) {
         (DataType::Boolean, Some(TypedValue::Bool(_)))
         | (DataType::Float, Some(TypedValue::Float(_)))
+        | (DataType::Double, Some(TypedValue::Double(_)))
         | (DataType::Int8, Some(TypedValue::Int32(_)))
         | (DataType::Uint8 | DataType::Uint32, Some(TypedValue::Uint32(_)))
         | (DataType::String, Some(TypedValue::String(_))) => {}

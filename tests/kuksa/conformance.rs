@@ -16,7 +16,7 @@ use crate::bench::{
 };
 use crate::broker::Broker;
 use crate::proto::*;
-use crate::provider::{Act, Provider, by_path, client};
+use crate::provider::{Act, Provider, by_path, client, publish};
 use crate::tree::{float, int, switch, text, uint};
 
 /// One car at a time on the real broker, which knows only one.
@@ -55,12 +55,14 @@ macro_rules! suite {
 
 suite!(
     a_write_is_done_when_its_value_is_published,
-    a_value_that_is_there_already_is_done_at_once,
+    a_value_that_is_there_already_is_done_once_it_has_stayed,
+    a_value_that_is_being_moved_away_is_not_done,
+    a_value_that_was_moved_away_is_done_when_it_is_back,
     every_signal_of_a_call_is_ordered_once_and_confirmed,
     a_rejected_order_is_open_after_its_deadline,
     another_value_is_told_from_none,
     a_late_value_is_no_success_and_is_told_from_a_missing_one,
-    nobody_provides_is_told_from_a_broker_that_is_down,
+    what_nobody_provides_is_known_to_be_untouched,
     part_of_a_call_is_reported_as_part,
     what_the_car_does_not_take_is_not_sent,
     fields_read_back_in_their_own_units,
@@ -79,12 +81,40 @@ async fn a_write_is_done_when_its_value_is_published(address: &str) {
     assert_eq!(bench.read("get_interior_lights_status").await["dome_light"], true);
 }
 
-async fn a_value_that_is_there_already_is_done_at_once(address: &str) {
+async fn a_value_that_is_there_already_is_done_once_it_has_stayed(address: &str) {
     let bench = Bench::at(address).await;
     let answer = bench.order_within(&window("DRIVER", 0), Duration::from_secs(30)).await;
     assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
-    // It is ordered all the same: it may be about to move. The broker says OK before the order arrives.
+    // It is ordered all the same: somebody may be moving it, and the broker knows no target.
     bench.until(|bench| bench.provider.count(DRIVER_WINDOW) == 1).await;
+    // A car that takes no order has nothing to do either.
+    bench.provider.act(DRIVER_WINDOW, Act::Reject);
+    let answer = bench.order_within(&window("DRIVER", 0), Duration::from_secs(30)).await;
+    assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
+}
+
+async fn a_value_that_is_being_moved_away_is_not_done(address: &str) {
+    let bench = Bench::at(address).await;
+    // The window is closed, and begins to move just when the order to close it arrives.
+    bench.provider.act(DRIVER_WINDOW, Act::Other(uint(10)));
+    let (cause, untouched, detail) = bench.trouble(&window("DRIVER", 0)).await;
+    assert_eq!((cause, untouched), (Cause::OtherValue, false), "{detail}");
+    assert_eq!(detail, "window_driver_position was set to 0 and is 10");
+}
+
+async fn a_value_that_was_moved_away_is_done_when_it_is_back(address: &str) {
+    let bench = Bench::at(address).await;
+    bench.provider.act(DRIVER_WINDOW, Act::Other(uint(10)));
+    let (order, mut outside) = (window("DRIVER", 0), bench.outside.clone());
+    let returns = async {
+        while bench.read("get_vehicle_window_positions").await["window_driver_position"] != 10 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        publish(&mut outside, DRIVER_WINDOW, uint(0)).await;
+    };
+    let (answer, ()) = tokio::join!(bench.order_within(&order, Duration::from_secs(30)), returns);
+    assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
+    assert_eq!(bench.read("get_vehicle_window_positions").await["window_driver_position"], 0);
 }
 
 async fn every_signal_of_a_call_is_ordered_once_and_confirmed(address: &str) {
@@ -128,7 +158,7 @@ async fn a_late_value_is_no_success_and_is_told_from_a_missing_one(address: &str
     bench.until(|bench| bench.car.epoch() != before).await;
 }
 
-async fn nobody_provides_is_told_from_a_broker_that_is_down(address: &str) {
+async fn what_nobody_provides_is_known_to_be_untouched(address: &str) {
     let bench = Bench::at(address).await;
     // The beams are in the tree, and our provider does not claim them.
     let (cause, untouched, detail) = bench.trouble(&call("set_head_lights_high_beams", json!({"on": true}))).await;

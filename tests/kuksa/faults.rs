@@ -2,10 +2,16 @@
 
 use std::time::Duration;
 
+use obligato::state::{Clock, SystemClock};
+use obligato::vehicle::kuksa::Kuksa;
 use obligato::vehicle::{Answer, Cause, Vehicle};
 use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
 
-use crate::bench::{ACTUATORS, DOME, DRIVER_WINDOW, PASSENGER_WINDOW, REAR_WINDOWS, call, own, window};
+use crate::bench::{
+    ACTUATORS, DOME, DRIVER_WINDOW, PASSENGER_WINDOW, REAR_WINDOWS, call, own, policy, settings, window,
+};
 use crate::provider::{self, Act, Provider};
 use crate::tree::switch;
 
@@ -29,6 +35,27 @@ async fn a_broker_that_is_down_is_said_to_be_down_and_nothing_waits_for_it() {
     bench.car.ready(Duration::from_secs(5)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(provider.orders(), []);
+}
+
+/// The broker's status is the same for both.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_provides_is_told_from_a_broker_that_is_down() {
+    let (mut broker, bench) = own().await;
+    let beams = call("set_head_lights_high_beams", json!({"on": true}));
+    let (cause, untouched, detail) = bench.trouble(&beams).await;
+    assert_eq!((cause, untouched), (Cause::NoProvider, true), "{detail}");
+    let dies = async { broker.kill() };
+    // Whether the order meets a broker that just died or one that is known to be dead, it is not the provider.
+    let (answer, ()) = tokio::join!(bench.order(&beams), dies);
+    let (cause, _, detail) = bench.trouble(&beams).await;
+    assert_eq!(cause, Cause::Unreachable, "{detail}");
+    let Answer::Trouble(met) = answer else { panic!("{answer:?}") };
+    assert!(matches!(met.cause, Cause::NoProvider | Cause::Unreachable), "{met:?}");
+    // It is back, and nobody provides: that is told again.
+    broker.boot();
+    bench.car.ready(Duration::from_secs(5)).await.unwrap();
+    let (cause, untouched, detail) = bench.trouble(&beams).await;
+    assert_eq!((cause, untouched), (Cause::NoProvider, true), "{detail}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -112,12 +139,78 @@ async fn sleep_ends_what_is_pending_and_makes_verdicts_stale() {
     let order = dome(true);
     let sleeps = async {
         bench.until(|bench| bench.provider.count(DOME) == 1).await;
-        bench.car.suspended();
+        bench.car.slept();
     };
     let (answer, ()) = tokio::join!(bench.order_within(&order, Duration::from_secs(20)), sleeps);
     let Answer::Trouble(trouble) = answer else { panic!("{answer:?}") };
     assert_eq!((trouble.cause, trouble.untouched), (Cause::Suspended, false));
     assert!(bench.car.epoch() > before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_known_before_a_sleep_is_not_believed_until_the_broker_was_asked_again() {
+    let (broker, bench) = own().await;
+    assert_eq!(bench.read("get_interior_lights_status").await["dome_light"], false);
+    broker.freeze(true);
+    bench.car.slept();
+    let (cause, untouched, _) = bench.trouble(&call("get_interior_lights_status", json!({}))).await;
+    assert!(untouched && matches!(cause, Cause::Suspended | Cause::Frozen), "{cause:?}");
+    broker.freeze(false);
+    bench.car.ready(Duration::from_secs(5)).await.unwrap();
+    assert_eq!(bench.read("get_interior_lights_status").await["dome_light"], false);
+}
+
+/// A machine that sleeps when it is told to: timers stand still, and this clock runs on.
+#[derive(Debug, Default)]
+struct Sleepy(std::sync::Mutex<Duration>);
+
+impl Clock for Sleepy {
+    fn since_boot(&self) -> Duration {
+        SystemClock.since_boot() + *self.0.lock().unwrap()
+    }
+
+    fn unix(&self) -> Duration {
+        SystemClock.unix() + *self.0.lock().unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_that_was_slept_over_has_run_out_and_what_arrives_then_is_no_success() {
+    let hour = Duration::from_secs(3_600);
+    for arrives in [false, true] {
+        let (broker, bench) = own().await;
+        bench.provider.act(DOME, Act::Reject);
+        let clock = std::sync::Arc::new(Sleepy::default());
+        let car = Kuksa::open_by(&settings(&broker.address()), policy(), &Handle::current(), clock.clone()).unwrap();
+        car.ready(Duration::from_secs(5)).await.unwrap();
+        let order = dome(true);
+        let night = async {
+            bench.until(|bench| bench.provider.count(DOME) == 1).await;
+            *clock.0.lock().unwrap() += hour;
+            if arrives {
+                broker.set(DOME, switch(true));
+            }
+        };
+        // By the timers of the runtime there is a whole hour left.
+        let ordered = timeout(Duration::from_secs(60), car.call(&order, hour));
+        let (answer, ()) = tokio::join!(ordered, night);
+        let Ok(Answer::Trouble(trouble)) = answer else { panic!("{arrives}: {answer:?}") };
+        let expected = if arrives { [Cause::Late, Cause::Late] } else { [Cause::Ignored, Cause::Late] };
+        assert!(expected.contains(&trouble.cause) && !trouble.untouched, "{arrives}: {trouble:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broker_that_freezes_over_a_value_that_is_there_vouches_for_nothing() {
+    let (broker, bench) = own().await;
+    let order = window("DRIVER", 0);
+    let freezes = async {
+        bench.until(|bench| bench.provider.count(DRIVER_WINDOW) == 1).await;
+        broker.freeze(true);
+    };
+    let (answer, ()) = tokio::join!(bench.order_within(&order, Duration::from_secs(4)), freezes);
+    let Answer::Trouble(trouble) = answer else { panic!("{answer:?}") };
+    assert_eq!((trouble.cause, trouble.untouched), (Cause::Frozen, false), "{}", trouble.detail);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

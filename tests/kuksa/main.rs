@@ -10,6 +10,15 @@
     reason = "helpers of tests are tests"
 )]
 
+#[path = "../dbus/logind.rs"]
+#[allow(dead_code, reason = "shared with the tests of the bus")]
+mod logind;
+#[path = "../dbus/rig.rs"]
+#[allow(dead_code, reason = "shared with the tests of the bus")]
+mod rig;
+#[path = "../support/mod.rs"]
+mod support;
+
 mod bench;
 mod broker;
 mod command;
@@ -18,6 +27,7 @@ mod faults;
 mod freshness;
 mod load;
 mod provider;
+mod service;
 mod tree;
 mod turns;
 mod ways;

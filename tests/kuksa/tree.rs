@@ -19,6 +19,10 @@ pub fn float(n: f32) -> Value {
     value(TypedValue::Float(n))
 }
 
+pub fn double(n: f64) -> Value {
+    value(TypedValue::Double(n))
+}
+
 pub fn switch(on: bool) -> Value {
     value(TypedValue::Bool(on))
 }
@@ -48,7 +52,7 @@ fn words(path: &str, kind: EntryType, words: &[&str]) -> Metadata {
 
 /// The tree; identifiers are given by the broker.
 pub fn vss() -> Vec<Metadata> {
-    use DataType::{Boolean, Float, Int8, String as Text, Uint8, Uint32};
+    use DataType::{Boolean, Double, Float, Int8, String as Text, Uint8, Uint32};
     use EntryType::{Actuator, Attribute, Sensor};
     let percent = |path: &str| bounded(path, Uint8, Actuator, uint(0), uint(100));
     let around = |path: &str, kind| bounded(path, Int8, kind, int(-100), int(100));
@@ -77,6 +81,8 @@ pub fn vss() -> Vec<Metadata> {
         percent("Powertrain.TractionBattery.Charging.ChargeLimit"),
         entry("Powertrain.TractionBattery.Charging.IsCharging", Boolean, Sensor),
         on("Cabin.IsWindowChildLockEngaged"),
+        bounded("CurrentLocation.Latitude", Double, Sensor, double(-90.0), double(90.0)),
+        bounded("CurrentLocation.Longitude", Double, Sensor, double(-180.0), double(180.0)),
     ];
     for row in ["Row1", "Row2"] {
         for (side, seat) in [("DriverSide", "Driver"), ("PassengerSide", "Passenger")] {

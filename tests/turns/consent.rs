@@ -3,7 +3,7 @@
 use obligato::turn::{Config, Done, Heard};
 use serde_json::json;
 
-use super::scene::{Scene, calls};
+use super::scene::{Scene, calls, reply};
 
 fn fog() -> serde_json::Value {
     calls(&[("set_fog_lights", json!({"on": true, "position": "FRONT"}))])
@@ -164,4 +164,14 @@ fn a_write_that_nothing_said_has_to_do_with_is_asked_for_and_runs_only_on_a_yes(
         scene.says(answer);
         assert_eq!(lit(&scene), json!(runs), "{answer}");
     }
+}
+
+#[test]
+fn a_question_dies_when_the_machine_sleeps() {
+    let mut scene = standing(&[open_trunk(), reply("Yes to what?")], Config::default());
+    assert_eq!(scene.says("open the trunk").done, Done::Asked);
+    scene.car.suspend();
+    scene.car.resume();
+    scene.says("yes");
+    assert_eq!(trunk(&scene), json!("closed"));
 }

@@ -39,6 +39,33 @@ fn a_companion_that_fails_stops_the_rest_and_is_told() {
     assert_eq!(closes, 1, "the second window is not tried: {:?}", scene.writes());
 }
 
+/// The prose keeps low beams on and high beams off for as long as a fog light is on.
+#[test]
+fn fog_lights_are_switched_off_again_when_their_beams_do_not_follow() {
+    for (beams, on) in [("set_head_lights_low_beams", false), ("set_head_lights_high_beams", true)] {
+        for mode in [FaultMode::Fail { why: "the relay is stuck".into() }, FaultMode::Ignore, FaultMode::Stall] {
+            let mut scene = Scene::new(&[calls(&[("set_fog_lights", json!({"on": true, "position": "FRONT"}))])]);
+            for (field, value) in [
+                ("fog_light_front", false),
+                ("head_lights_low_beams", beams.contains("high")),
+                ("head_lights_high_beams", on),
+            ] {
+                scene.car.set(&format!("get_exterior_lights_status.{field}"), value).unwrap();
+            }
+            scene.car.inject(fault(beams, mode.clone()));
+            let mut report = scene.says("turn on the front fog light");
+            if report.done == Done::Asked {
+                report = scene.says("yes");
+            }
+            let fog: Vec<String> = scene.writes().into_iter().filter(|w| w.starts_with("set_fog_lights")).collect();
+            assert!(fog.len() == 2 && fog[1].contains("false"), "{beams} {mode:?}: {fog:?} {}", report.text);
+            let front = scene.car.get("get_exterior_lights_status.fog_light_front");
+            assert_eq!(front, Some(json!(false)), "{beams} {mode:?}");
+            assert!(report.text.contains("beam"), "{beams} {mode:?}: {}", report.text);
+        }
+    }
+}
+
 #[test]
 fn a_car_that_never_answers_leaves_an_unknown_not_a_done() {
     let mut scene = Scene::new(&[calls(&[("set_steering_wheel_heating", json!({"level": 2}))])]);
@@ -123,4 +150,60 @@ fn a_clearance_that_waited_too_long_is_sought_anew() {
         scene.events[..first].iter().filter(|e| matches!(e, Event::Judged { .. })).count()
     };
     assert!(verdicts(Duration::from_secs(60)) > verdicts(Duration::ZERO));
+}
+
+#[test]
+fn a_turn_that_was_slept_over_does_no_more_and_says_so() {
+    let mut scene = Scene::new(&[ac()]);
+    let mut slept = false;
+    scene.world = Box::new(move |event, car| {
+        let cleared = matches!(event, Event::Judged { report } if report.verdict == Decision::Amend);
+        if cleared && !std::mem::replace(&mut slept, true) {
+            car.suspend();
+            car.resume();
+        }
+    });
+    let report = scene.says("turn on the AC");
+    assert!(scene.writes().is_empty(), "{:?}", scene.writes());
+    assert!(report.text.contains("asleep"), "{}", report.text);
+}
+
+#[test]
+fn what_nobody_knows_is_said_as_unknown_and_without_the_words_of_the_machine() {
+    for (mode, read, language, expected) in [
+        (FaultMode::Stall, false, "en", "nobody answered in time"),
+        (FaultMode::Stall, false, "de", "Niemand hat rechtzeitig geantwortet"),
+        (FaultMode::Stall, true, "en", "could not read afterwards"),
+        // What it was before nobody knows.
+        (FaultMode::Ignore, false, "de", "nicht wie gewünscht geklappt: Lenkrad ist"),
+    ] {
+        let mut scene = Scene::new(&[calls(&[("set_steering_wheel_heating", json!({"level": 2}))])]);
+        let tool = if read { "get_steering_wheel_heating_level" } else { "set_steering_wheel_heating" };
+        scene.car.inject(fault(tool, mode.clone()));
+        let words = "steering wheel heating to 2";
+        let heard = obligato::turn::Heard { language: Some(language.to_owned()), ..obligato::turn::Heard::text(words) };
+        let report = scene.hears(&heard);
+        assert!(report.text.contains(expected), "{mode:?} in {language}: {}", report.text);
+        for raw in ["_", " ms", "reads"] {
+            assert!(!report.text.contains(raw), "{mode:?} in {language}: {}", report.text);
+        }
+    }
+}
+
+#[test]
+fn what_time_it_is_is_looked_at_for_every_turn() {
+    let dome = |on: bool| calls(&[("set_dome_light", json!({ "on": on }))]);
+    let mut scene = Scene::new(&[dome(true), dome(false), dome(true)]);
+    scene.car.set("get_vehicle_motion.speed_kph", 50).unwrap();
+    scene.car.set("get_interior_lights_status.dome_light", false).unwrap();
+    let clock = Arc::new(Leaping::default());
+    let given = r#"CURRENT_LOCATION = {"id": "loc_hallbach_1001"}
+DATETIME = {"year": 2026, "month": 6, "day": 15, "hour": 17, "minute": 40}"#;
+    scene.situate(given, clock.clone());
+    let text = scene.says("turn on the dome light").text;
+    assert!(!text.contains("harder to see"), "{text}");
+    scene.says("turn off the dome light");
+    *clock.0.lock().unwrap() += Duration::from_secs(5 * 3_600);
+    let text = scene.says("turn on the dome light").text;
+    assert!(text.contains("harder to see"), "{text}");
 }

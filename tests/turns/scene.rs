@@ -10,7 +10,7 @@ use obligato::model::Limits;
 use obligato::policy::HardLimits;
 use obligato::state::{Clock, SystemClock};
 use obligato::student::{Answer, Cancel, Prompt, Student, StudentError, Usage};
-use obligato::turn::{Config, Event, Heard, Models, Session, TurnReport};
+use obligato::turn::{Config, Event, Heard, Models, Session, Situation, TurnReport};
 use obligato::vehicle::{Scenario, Sim, SimHandle};
 use obligato::verify::SessionId;
 use serde_json::{Value as Json, json};
@@ -91,6 +91,13 @@ impl Scene {
     /// One turn.
     pub fn says(&mut self, text: &str) -> TurnReport {
         self.hears(&Heard::text(text))
+    }
+
+    /// Place and time that run on by a clock, instead of those of the system message.
+    pub fn situate(&mut self, given: &str, clock: Arc<dyn Clock>) {
+        let situation = Situation::given(given, clock.as_ref());
+        self.session.set_clock(clock);
+        self.session.set_situation(situation);
     }
 
     /// Another clock.

@@ -53,11 +53,19 @@ pub(super) struct RawVehicle {
 pub(super) struct RawVss {
     pub(super) version: String,
     pub(super) driver_side: Option<String>,
+    pub(super) location: Option<RawLocation>,
     /// What stands for the `*` of a path, by entity and item.
     #[serde(default)]
     pub(super) place: BTreeMap<Name, BTreeMap<Name, RawAlias>>,
     #[serde(default)]
     pub(super) signal: BTreeMap<Name, RawSignal>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLocation {
+    pub(super) latitude: String,
+    pub(super) longitude: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -68,6 +76,7 @@ pub(super) struct RawSignal {
     pub(super) paths: Vec<String>,
     pub(super) per_unit: Option<f64>,
     pub(super) levels: Option<Vec<f64>>,
+    pub(super) tolerance: Option<f64>,
     #[serde(default)]
     pub(super) values: BTreeMap<Name, OneOrMany>,
     pub(super) range: Option<(f64, f64)>,

@@ -16,7 +16,9 @@ impl Builder<'_> {
         for (name, signal) in &vss.signal {
             signals.extend(self.signal(name, signal, vss));
         }
-        self.model.vss = Some(Vss { version: vss.version.clone(), driver_side: vss.driver_side.clone(), signals });
+        let (version, driver_side) = (vss.version.clone(), vss.driver_side.clone());
+        let location = vss.location.as_ref().map(|at| (at.latitude.clone(), at.longitude.clone()));
+        self.model.vss = Some(Vss { version, driver_side, location, signals });
     }
 
     /// Places of entities and items that there are.
@@ -48,7 +50,9 @@ impl Builder<'_> {
         let form = self.form(name, &attribute, raw)?;
         let range = match &form {
             SignalForm::Same { .. } if attribute.kind == AttrType::Int => self.range(name, ix, &attribute, raw)?,
-            SignalForm::Levels(levels) => Some((0, i64::try_from(levels.len().saturating_sub(1)).unwrap_or(0))),
+            SignalForm::Levels { numbers, .. } => {
+                Some((0, i64::try_from(numbers.len().saturating_sub(1)).unwrap_or(0)))
+            }
             _ => None,
         };
         Some(Signal { attribute: ix, items, form, range, sampled: raw.sampled })
@@ -105,6 +109,10 @@ impl Builder<'_> {
                 Some("it has no `levels`; they belong to whole numbers")
             }
             (Some(levels), true) if !increasing(levels) => Some("its `levels` are several numbers that rise or fall"),
+            (Some(levels), true) if !raw.tolerance.is_none_or(|n| tells_apart(levels, n)) => {
+                Some("its `tolerance` is less than half the distance of any two `levels`")
+            }
+            (None, _) if raw.tolerance.is_some() => Some("it has no `tolerance`, which belongs to `levels`"),
             (None, false) if numbers => Some("it has no `values`; a number has `levels` or `per_unit`"),
             _ if raw.per_unit.is_some_and(|n| !n.is_finite() || n == 0.0) => Some("its `per_unit` is a number, not 0"),
             _ if raw.per_unit.is_some() && (!numbers || raw.levels.is_some()) => {
@@ -121,7 +129,8 @@ impl Builder<'_> {
             return None;
         }
         if let Some(levels) = &raw.levels {
-            return Some(SignalForm::Levels(levels.clone()));
+            let (numbers, tolerance) = (levels.clone(), raw.tolerance.unwrap_or_default());
+            return Some(SignalForm::Levels { numbers, tolerance });
         }
         if raw.values.is_empty() {
             return Some(SignalForm::Same { per_unit: raw.per_unit.unwrap_or(1.0) });
@@ -171,6 +180,12 @@ impl Builder<'_> {
     }
 }
 
+/// Whether no number is within reach of two levels.
+fn tells_apart(levels: &[f64], tolerance: f64) -> bool {
+    let gaps = levels.iter().zip(levels.iter().skip(1)).map(|(a, b)| (a - b).abs());
+    tolerance >= 0.0 && gaps.into_iter().all(|gap| tolerance * 2.0 < gap)
+}
+
 fn placed(places: Option<&BTreeMap<Name, RawAlias>>, item: &str) -> Option<SignalPath> {
     let (_, place) = places?.iter().find(|(name, _)| name.get_ref() == item)?;
     Some(match place {
@@ -212,7 +227,10 @@ mod tests {
         let on = vec![Literal::Text("ON".into()), Literal::Text("AUTO".into())];
         assert_eq!(words[1], (Literal::Bool(true), on));
         let levels = "\"Vent.opening\" = { path = \"V.*.Step\", levels = [0, -50, -100] }";
-        assert_eq!(form(levels), SignalForm::Levels(vec![0.0, -50.0, -100.0]));
+        let numbers = vec![0.0, -50.0, -100.0];
+        assert_eq!(form(levels), SignalForm::Levels { numbers: numbers.clone(), tolerance: 0.0 });
+        let wide = levels.replace("] }", "], tolerance = 24.9 }");
+        assert_eq!(form(&wide), SignalForm::Levels { numbers, tolerance: 24.9 });
     }
 
     #[test]
@@ -225,6 +243,13 @@ mod tests {
             ("\"Car.fan\" = { path = \"V\", levels = [0, 1] }", "it has no `levels`"),
             ("\"Car.fan\" = { path = \"V\", values = { on = 1 } }", "for `true` and `false`"),
             ("\"Vent.opening\" = { path = \"V.*\", levels = [0, 50, 20] }", "numbers that rise or fall"),
+            (
+                "\"Vent.opening\" = { path = \"V.*\", levels = [0, 9, 20], tolerance = 4.5 }",
+                "less than half the distance",
+            ),
+            ("\"Vent.opening\" = { path = \"V.*\", levels = [0, 9], tolerance = -1 }", "less than half the distance"),
+            ("\"Vent.opening\" = { path = \"V.*\", levels = [0, 9], tolerance = nan }", "less than half the distance"),
+            ("\"Vent.opening\" = { path = \"V.*\", tolerance = 1 }", "it has no `tolerance`"),
             ("\"Vent.opening\" = { path = \"V.*\", per_unit = 0 }", "`per_unit` is a number, not 0"),
             ("\"Vent.opening\" = { path = \"V.*\", range = [9, 1] }", "give `range = [least, greatest]`"),
             ("\"Vent.opening\" = { path = \"V.*\" }", "neither `range` nor the result of its read bounds it"),

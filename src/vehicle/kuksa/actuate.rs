@@ -6,21 +6,24 @@ use std::time::Duration;
 use serde_json::{Map, Value as Json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
 
 use super::Kuksa;
 use super::cache::Health;
 use super::convert::{decode, encode, is_other_side};
 use super::fit::takes;
-use super::link::CallError;
+use super::link::{CallError, frozen};
 use super::plan::Plan;
 use super::proto;
 use super::raw::Raw;
 use crate::model::{ToolCall, Value};
-use crate::policy::Policy;
 use crate::state::{AttrIx, CellIx, Side};
 use crate::tools::ToolIx;
-use crate::vehicle::{Answer, Cause, Trouble, grace};
+use crate::vehicle::{Answer, Cause, Due, Part, Trouble, grace};
+
+/// How long a value that was there before the order must stay there to count as what was ordered, but at
+/// most half of the deadline. Whoever is moving it away publishes something else by then (position
+/// encoders do so ten times a second); the broker itself keeps no target that could be asked for.
+const STILL: Duration = Duration::from_millis(250);
 
 /// One signal that a call sets.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ struct Target {
     news: u64,
     /// What the broker said to the order; none until it did.
     ordered: Option<Result<(), CallError>>,
+    /// Why nobody knows whether a value that was there before is still there.
+    unheard: Option<CallError>,
 }
 
 /// What is sent for a target.
@@ -41,7 +46,8 @@ type Order = (String, proto::Value);
 
 impl Kuksa {
     pub(super) async fn write(&self, tool: ToolIx, call: &ToolCall, deadline: Duration) -> Answer {
-        let due = Instant::now() + deadline;
+        let due = Due::within(self.cache.clock(), deadline);
+        let mut sleeps = self.cache.sleeps();
         let plan = match self.cache.plan() {
             Ok(plan) => plan,
             Err(trouble) => return Answer::Trouble(trouble),
@@ -50,8 +56,9 @@ impl Kuksa {
             Ok(targets) => targets,
             Err(trouble) => return Answer::Trouble(trouble),
         };
-        let _claim = self.cache.claim(&plan, targets.iter().map(|t| t.signal).collect());
-        let mut sleeps = self.cache.sleeps();
+        let Some(_claim) = self.cache.claim(&plan, targets.iter().map(|t| t.signal).collect()) else {
+            return Answer::Trouble(lost());
+        };
         let carried = self.carry(&plan, &mut targets, orders, due, deadline);
         let late = tokio::select! {
             late = carried => late,
@@ -66,12 +73,15 @@ impl Kuksa {
     /// What a call sets, checked before anything is sent.
     fn targets(
         &self,
-        plan: &Plan,
+        plan: &Arc<Plan>,
         tool: ToolIx,
         call: &ToolCall,
     ) -> Result<(Vec<Target>, Vec<Option<Order>>), Trouble> {
         let model = &self.policy.model;
         let state = self.cache.state();
+        if !state.is_under(plan) {
+            return Err(lost());
+        }
         let side: Side = state.side.unwrap_or(model.driver_side);
         let (mut targets, mut orders): (Vec<Target>, Vec<Option<Order>>) = (Vec::new(), Vec::new());
         for written in model.writes(tool, &call.arguments, side) {
@@ -100,6 +110,7 @@ impl Kuksa {
                     was: sample.raw,
                     news: sample.news,
                     ordered: stays.then_some(Ok(())),
+                    unheard: None,
                 });
             }
         }
@@ -112,40 +123,95 @@ impl Kuksa {
         plan: &Arc<Plan>,
         targets: &mut [Target],
         orders: Vec<Option<Order>>,
-        due: Instant,
+        due: Due<'_>,
         deadline: Duration,
     ) -> bool {
         let mut changes = self.cache.changes();
-        self.send(targets, orders, due).await;
-        let arrived = async |until: Instant, changes: &mut watch::Receiver<()>| {
-            let all = async {
-                while !self.arrived(plan, targets) {
-                    // The sender lives as long as we do.
-                    let _ = changes.changed().await;
-                }
-            };
-            timeout_at(until, all).await.is_ok()
-        };
+        if due.bound(self.send(targets, orders, due)).await.is_none() {
+            let unanswered = targets.iter_mut().filter(|t| t.ordered.is_none());
+            unanswered.for_each(|t| t.ordered = Some(Err(frozen("the order".to_owned(), deadline))));
+        }
+        let still = Due::within(self.cache.clock(), STILL.min(deadline / 2));
+        let pause = (still, STILL.min(deadline / 4));
         // What was not taken never arrives; the rest is still waited for.
-        if arrived(due, &mut changes).await {
-            return false;
+        if due.bound(self.arrive(plan, targets, pause, &mut changes)).await.is_some() {
+            // A machine that slept meanwhile hears late of what its timers think was in time.
+            return due.is_over();
         }
         // Whatever arrives from here on is late.
-        arrived(due + grace(deadline), &mut changes).await;
+        due.and(grace(deadline)).bound(self.arrive(plan, targets, pause, &mut changes)).await;
         true
     }
 
-    async fn send(&self, targets: &mut [Target], orders: Vec<Option<Order>>, due: Instant) {
-        let left = || due.saturating_duration_since(Instant::now());
+    /// Waits until every order has arrived. What said so before it was ordered counts once it has stayed so
+    /// for a while, and the broker, asked again, still says so: no news is none of a broker that froze.
+    /// `pause` is that while, and the time that the broker has to answer.
+    async fn arrive(
+        &self,
+        plan: &Arc<Plan>,
+        targets: &mut [Target],
+        pause: (Due<'_>, Duration),
+        changes: &mut watch::Receiver<()>,
+    ) {
+        let (still, answer) = pause;
+        loop {
+            while !self.has_arrived(plan, targets) {
+                // The sender lives as long as we do.
+                let _ = changes.changed().await;
+            }
+            let unmoved: Vec<usize> = self.unmoved(plan, targets);
+            if unmoved.is_empty() {
+                return;
+            }
+            let stays = async {
+                while self.has_arrived(plan, targets) {
+                    let _ = changes.changed().await;
+                }
+            };
+            if still.bound(stays).await.is_some() {
+                continue;
+            }
+            let signals: Vec<usize> = unmoved.iter().filter_map(|at| Some(targets.get(*at)?.signal)).collect();
+            let paths: Vec<&str> = signals.iter().filter_map(|at| Some(plan.watched.get(*at)?.path.as_str())).collect();
+            match self.link.values(&paths, answer).await {
+                Ok(points) => self.cache.refresh(plan, &signals, &points),
+                Err(error) => {
+                    for at in unmoved {
+                        if let Some(target) = targets.get_mut(at) {
+                            target.unheard = Some(error.clone());
+                        }
+                    }
+                }
+            }
+            if self.has_arrived(plan, targets) {
+                return;
+            }
+        }
+    }
+
+    /// Positions of the targets that were taken, that say what was ordered and said so all the time.
+    fn unmoved(&self, plan: &Arc<Plan>, targets: &[Target]) -> Vec<usize> {
+        let state = self.cache.state();
+        if !state.is_under(plan) {
+            return Vec::new();
+        }
+        let stands = |t: &Target| {
+            let sample = state.samples.get(t.signal);
+            matches!(t.ordered, Some(Ok(()))) && sample.is_some_and(|s| s.news > 0 && s.changed <= t.news)
+        };
+        targets.iter().zip(0..).filter(|(t, _)| stands(t)).map(|(_, at)| at).collect()
+    }
+
+    async fn send(&self, targets: &mut [Target], orders: Vec<Option<Order>>, due: Due<'_>) {
         if let ([target], [order]) = (&mut *targets, orders.as_slice()) {
             if let Some((path, value)) = order {
-                target.ordered = Some(self.link.actuate(path, value.clone(), left()).await);
+                target.ordered = Some(self.link.actuate(path, value.clone(), due.left()).await);
             }
             return;
         }
         let mut sent = JoinSet::new();
         for (at, (path, value)) in orders.into_iter().enumerate().filter_map(|(at, order)| Some((at, order?))) {
-            let (link, left) = (self.link.clone(), left());
+            let (link, left) = (self.link.clone(), due.left());
             sent.spawn(async move { (at, link.actuate(&path, value, left).await) });
         }
         while let Some(done) = sent.join_next().await {
@@ -157,19 +223,18 @@ impl Kuksa {
         }
     }
 
-    /// Whether nothing more is to be waited for: every order that was taken has arrived, or the broker
+    /// Whether nothing more is to be waited for: every order that was taken reads as ordered, or the broker
     /// is gone and nothing will be heard any more.
-    fn arrived(&self, plan: &Arc<Plan>, targets: &[Target]) -> bool {
+    fn has_arrived(&self, plan: &Arc<Plan>, targets: &[Target]) -> bool {
         let state = self.cache.state();
-        if !state.plan.as_ref().is_some_and(|current| Arc::ptr_eq(current, plan)) {
+        if !state.is_under(plan) {
             return true;
         }
         if matches!(&state.health, Health::Lost(cause, _) if *cause != Cause::Frozen) {
             return true;
         }
         targets.iter().all(|t| {
-            matches!(t.ordered, Some(Err(_)))
-                || reads(&self.policy, t, state.samples.get(t.signal).and_then(|s| s.raw.as_ref()))
+            matches!(t.ordered, Some(Err(_))) || self.says(t, state.samples.get(t.signal).and_then(|s| s.raw.as_ref()))
         })
     }
 
@@ -196,23 +261,56 @@ impl Kuksa {
         let detail = details.join("; ");
         let untouched = failed.len() == targets.len() && failed.iter().all(|t| t.untouched);
         let cause = if failed.len() < targets.len() { Cause::Partial } else { first.cause };
-        Answer::Trouble(Trouble { cause, untouched, detail })
+        Answer::Trouble(Trouble { cause, untouched, detail, parts: self.parts(plan, targets, &troubles) })
+    }
+
+    /// What became of each field; one of several signals counts where all of them agree.
+    fn parts(&self, plan: &Arc<Plan>, targets: &[Target], troubles: &[Option<Trouble>]) -> Vec<Part> {
+        let state = self.cache.state();
+        let heard = state.is_under(plan) && state.health == Health::Alive;
+        let mut parts: Vec<Part> = Vec::new();
+        for (target, trouble) in targets.iter().zip(troubles) {
+            let raw = state.samples.get(target.signal).and_then(|s| s.raw.as_ref()).filter(|_| heard);
+            let found = raw.map_or(Value::Unknown, |raw| self.value(target, raw));
+            let done = trouble.is_none();
+            match parts.iter_mut().find(|part| part.cell == target.cell) {
+                Some(part) => {
+                    part.done &= done;
+                    if part.found != found {
+                        part.found = Value::Unknown;
+                    }
+                }
+                None => parts.push(Part { cell: target.cell, found, done }),
+            }
+        }
+        parts
+    }
+
+    /// Whether a signal says what was ordered.
+    fn says(&self, target: &Target, found: Option<&Raw>) -> bool {
+        found.is_some_and(|raw| self.value(target, raw) == target.wanted)
+    }
+
+    fn value(&self, target: &Target, raw: &Raw) -> Value {
+        let model = &self.policy.model;
+        let mapped = model.attribute(target.attribute).zip(model.signal(target.attribute));
+        mapped.map_or(Value::Unknown, |(attribute, signal)| decode(attribute, signal, raw))
     }
 
     /// What went wrong with one signal; none where it says what was ordered.
     fn trouble(&self, plan: &Arc<Plan>, target: &Target) -> Option<Trouble> {
         let name = self.name(target);
         if let Some(Err(error)) = &target.ordered {
-            return Some(Trouble {
-                cause: error.cause,
-                untouched: error.untouched,
-                detail: format!("{name}: {error}"),
-            });
+            let detail = format!("{name}: {error}");
+            return Some(Trouble { untouched: error.untouched, ..Trouble::open(error.cause, detail) });
+        }
+        if let Some(error) = &target.unheard {
+            return Some(Trouble::open(error.cause, format!("{name} was not heard of any more: {error}")));
         }
         let state = self.cache.state();
-        let same = state.plan.as_ref().is_some_and(|current| Arc::ptr_eq(current, plan));
+        let same = state.is_under(plan);
         let sample = state.samples.get(target.signal).cloned().unwrap_or_default();
-        if same && reads(&self.policy, target, sample.raw.as_ref()) {
+        if same && self.says(target, sample.raw.as_ref()) {
             return None;
         }
         if let Health::Lost(cause, why) = &state.health {
@@ -249,11 +347,7 @@ impl Kuksa {
     }
 }
 
-/// Whether a signal says what was ordered.
-fn reads(policy: &Policy, target: &Target, found: Option<&Raw>) -> bool {
-    let model = &policy.model;
-    let Some((attribute, signal)) = model.attribute(target.attribute).zip(model.signal(target.attribute)) else {
-        return false;
-    };
-    found.is_some_and(|raw| decode(attribute, signal, raw) == target.wanted)
+/// The broker was lost between a look at its signals and the next.
+fn lost() -> Trouble {
+    Trouble::untouched(Cause::Unreachable, "the broker was lost before anything was ordered")
 }

@@ -9,18 +9,27 @@ use tokio::sync::watch;
 use super::plan::Plan;
 use super::proto::Datapoint;
 use super::raw::Raw;
-use crate::state::{Clock, Side, SystemClock};
+use crate::state::{Clock, Side};
 use crate::vehicle::{Cause, Trouble};
 
 /// What a signal last said.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sample {
     pub(super) raw: Option<Raw>,
-    /// When it was taken, as time since boot; none: never.
+    /// When it was taken, as time since boot; none: nobody knows, and for all that is known long ago.
     pub(super) at: Option<Duration>,
+    /// The broker's stamp on it. What comes with the same one is the same measurement, however often
+    /// it is asked for.
+    stamp: Option<SystemTime>,
     /// The news that brought it, counted from 1 over all signals.
     pub(super) news: u64,
+    /// The latest news with which it said something else than before.
+    pub(super) changed: u64,
 }
+
+/// How far a stamp may lie ahead of our own time of day and still be one of this moment: more than the
+/// clocks of one car differ, and an eighth of the shortest time in which rules of the cabin want a value.
+const SKEW: Duration = Duration::from_millis(250);
 
 /// Whether the samples are what the broker has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +65,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    pub(super) fn new(promised: BTreeSet<String>) -> Self {
+    pub(super) fn new(promised: BTreeSet<String>, clock: Arc<dyn Clock>) -> Self {
         let health = Health::Lost(Cause::Unreachable, "the broker has not been reached yet".to_owned());
         let state = State {
             plan: None,
@@ -68,12 +77,7 @@ impl Cache {
             ours: HashMap::new(),
             promised,
         };
-        Self {
-            state: Mutex::new(state),
-            changed: watch::Sender::new(()),
-            slept: watch::Sender::new(0),
-            clock: Arc::new(SystemClock),
-        }
+        Self { state: Mutex::new(state), changed: watch::Sender::new(()), slept: watch::Sender::new(0), clock }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -84,12 +88,25 @@ impl Cache {
         self.clock.since_boot()
     }
 
+    /// The time of day.
+    fn wall(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + self.clock.unix()
+    }
+
+    pub(super) fn clock(&self) -> &dyn Clock {
+        self.clock.as_ref()
+    }
+
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
     pub(super) fn sleeps(&self) -> watch::Receiver<u64> {
         self.slept.subscribe()
+    }
+
+    pub(super) fn times_slept(&self) -> u64 {
+        *self.slept.borrow()
     }
 
     pub(super) fn epoch(&self) -> u64 {
@@ -126,16 +143,23 @@ impl Cache {
         self.changed.send_replace(());
     }
 
-    /// The machine slept: what was known is old, and what is under way is over.
+    /// The machine slept or is about to: what was known is old until the broker was asked again, and what
+    /// is under way is over.
     pub(super) fn slept(&self) {
-        self.state().epoch += 1;
+        let mut state = self.state();
+        state.epoch += 1;
+        if state.health == Health::Alive {
+            let why = "the machine slept, and the broker was not asked since".to_owned();
+            state.health = Health::Lost(Cause::Suspended, why);
+        }
+        drop(state);
         self.slept.send_modify(|count| *count += 1);
     }
 
     /// Takes in news of a subscription. Whether a signal's change makes verdicts stale depends on who
     /// changed it: not we, and not time alone.
     pub(super) fn take(&self, entries: impl IntoIterator<Item = (String, Datapoint)>) {
-        let (now, wall) = (self.now(), SystemTime::now());
+        let (now, wall) = (self.now(), self.wall());
         let mut state = self.state();
         let Some(plan) = state.plan.clone() else { return };
         for (path, point) in entries {
@@ -148,9 +172,9 @@ impl Cache {
 
     /// Takes in values that were asked for.
     pub(super) fn refresh(&self, plan: &Arc<Plan>, signals: &[usize], points: &[Datapoint]) {
-        let (now, wall) = (self.now(), SystemTime::now());
+        let (now, wall) = (self.now(), self.wall());
         let mut state = self.state();
-        if !state.plan.as_ref().is_some_and(|current| Arc::ptr_eq(current, plan)) {
+        if !state.is_under(plan) {
             return;
         }
         for (at, point) in signals.iter().zip(points) {
@@ -160,13 +184,17 @@ impl Cache {
         self.changed.send_replace(());
     }
 
-    /// Marks signals as moved by us for as long as the mark lives.
-    pub(super) fn claim(self: &Arc<Self>, plan: &Arc<Plan>, signals: Vec<usize>) -> Claim {
+    /// Marks signals as moved by us for as long as the mark lives; none under another plan, where the
+    /// same positions are other signals.
+    pub(super) fn claim(self: &Arc<Self>, plan: &Arc<Plan>, signals: Vec<usize>) -> Option<Claim> {
         let mut state = self.state();
+        if !state.is_under(plan) {
+            return None;
+        }
         for signal in &signals {
             *state.ours.entry(*signal).or_default() += 1;
         }
-        Claim { cache: self.clone(), plan: plan.clone(), signals }
+        Some(Claim { cache: self.clone(), plan: plan.clone(), signals })
     }
 
     /// The plan, once the broker is there and answers.
@@ -181,28 +209,43 @@ impl Cache {
 }
 
 impl State {
+    /// Whether positions of signals are still those of a plan.
+    pub(super) fn is_under(&self, plan: &Arc<Plan>) -> bool {
+        self.plan.as_ref().is_some_and(|current| Arc::ptr_eq(current, plan))
+    }
+
     fn put(&mut self, plan: &Plan, at: usize, point: &Datapoint, now: Duration, wall: SystemTime) {
         let raw = point.value.as_ref().and_then(Raw::read);
         self.news += 1;
         let news = self.news;
         let Some(sample) = self.samples.get_mut(at) else { return };
         let first = sample.news == 0;
-        let changed = sample.raw != raw;
-        *sample = Sample { raw, at: taken(point, now, wall).or(sample.at), news };
+        let changes = sample.raw != raw;
+        let changed = if changes { news } else { sample.changed };
+        let stamp = point.timestamp.and_then(|stamp| SystemTime::try_from(stamp).ok());
+        let repeated = !first && !changes && stamp.is_some() && stamp == sample.stamp;
+        let taken_at = match &raw {
+            None => sample.at,
+            // The time of day may have been set since, which makes no measurement newer.
+            Some(_) if repeated => sample.at,
+            Some(_) => taken(stamp, now, wall),
+        };
+        *sample = Sample { raw, at: taken_at, stamp, news, changed };
         let sampled = plan.watched.get(at).is_some_and(|w| w.sampled);
-        if changed && !first && !sampled && !self.ours.contains_key(&at) {
+        if changes && !first && !sampled && !self.ours.contains_key(&at) {
             self.epoch += 1;
         }
     }
 }
 
-/// When a value was taken, as time since boot. The broker stamps it with the time of day, which may jump;
-/// a stamp from the future counts as now, and none where there is no value.
-fn taken(point: &Datapoint, now: Duration, wall: SystemTime) -> Option<Duration> {
-    point.value.as_ref()?;
-    let stamp = point.timestamp.and_then(|t| SystemTime::try_from(t).ok());
-    let age = stamp.and_then(|t| wall.duration_since(t).ok()).unwrap_or_default();
-    Some(now.saturating_sub(age))
+/// When a value was taken, as time since boot; none where its stamp does not say. The broker stamps values
+/// with the time of day, which may have been wrong or unset then: a stamp from the future, or none, tells
+/// nothing of the age, and a value may have lain in the broker for hours.
+fn taken(stamp: Option<SystemTime>, now: Duration, wall: SystemTime) -> Option<Duration> {
+    match wall.duration_since(stamp?) {
+        Ok(age) => now.checked_sub(age).or(Some(Duration::ZERO)),
+        Err(ahead) => (ahead.duration() <= SKEW).then_some(now),
+    }
 }
 
 /// Signals that a call of ours is moving.
@@ -217,7 +260,7 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let mut state = self.cache.state();
         // After a reconnection the positions belong to another plan, and the claims are gone.
-        if !state.plan.as_ref().is_some_and(|current| Arc::ptr_eq(current, &self.plan)) {
+        if !state.is_under(&self.plan) {
             return;
         }
         for signal in &self.signals {
@@ -234,6 +277,7 @@ impl Drop for Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::SystemClock;
     use crate::vehicle::kuksa::plan::Watched;
     use crate::vehicle::kuksa::proto::{DataType, EntryType, Value, value::TypedValue};
 
@@ -258,7 +302,7 @@ mod tests {
             by_path,
             ..Plan::default()
         });
-        let cache = Arc::new(Cache::new(BTreeSet::new()));
+        let cache = Arc::new(Cache::new(BTreeSet::new(), Arc::new(SystemClock)));
         cache.connected(plan.clone(), None);
         cache.set_health(Health::Alive);
         cache.take([("switch".to_owned(), point(1, Duration::ZERO)), ("speed".to_owned(), point(50, Duration::ZERO))]);
@@ -277,7 +321,7 @@ mod tests {
         assert!(moves(&cache, "switch", 2), "somebody pressed it");
         assert!(!moves(&cache, "switch", 2), "nothing changed");
         assert!(!moves(&cache, "speed", 51), "a car in motion");
-        let claim = cache.claim(&plan, vec![0]);
+        let claim = cache.claim(&plan, vec![0]).unwrap();
         assert!(!moves(&cache, "switch", 3), "we moved it");
         drop(claim);
         assert!(moves(&cache, "switch", 4), "what arrives after our call is over is not expected any more");
@@ -293,16 +337,71 @@ mod tests {
         cache.set_health(Health::Alive);
         cache.slept();
         assert!(before < lost && lost < cache.epoch());
+        assert_eq!(cache.plan().unwrap_err().cause, Cause::Suspended, "what was known before is not believed");
     }
 
     #[test]
-    fn a_sample_is_as_old_as_its_stamp_and_never_from_the_future() {
-        let (now, wall) = (Duration::from_secs(1_000), SystemTime::now());
-        let stamped = |at: SystemTime| Datapoint { timestamp: Some(at.into()), ..point(1, Duration::ZERO) };
-        let old = taken(&stamped(wall - Duration::from_secs(30)), now, wall);
-        assert_eq!(old, Some(Duration::from_secs(970)));
-        let future = stamped(wall + Duration::from_secs(9));
-        assert_eq!(taken(&future, now, wall), Some(now));
-        assert_eq!(taken(&Datapoint::default(), now, wall), None);
+    fn a_claim_under_another_plan_is_none_and_takes_nothing_with_it() {
+        let (cache, old) = cache();
+        let held = cache.claim(&old, vec![0]).unwrap();
+        let current = Arc::new(Plan { watched: old.watched.clone(), by_path: old.by_path.clone(), ..Plan::default() });
+        cache.connected(current.clone(), None);
+        assert!(cache.claim(&old, vec![0]).is_none());
+        let claim = cache.claim(&current, vec![0]).unwrap();
+        drop(held);
+        cache.take([("switch".to_owned(), point(1, Duration::ZERO))]);
+        assert!(!moves(&cache, "switch", 2), "the end of an old claim does not end this one");
+        drop(claim);
+        assert!(moves(&cache, "switch", 3));
     }
+
+    #[test]
+    fn a_value_is_as_old_as_its_stamp_and_of_no_known_age_without_one_or_with_one_of_the_future() {
+        let (now, wall) = (Duration::from_secs(1_000), SystemTime::now());
+        let second = Duration::from_secs(1);
+        assert_eq!(taken(Some(wall - 30 * second), now, wall), Some(970 * second));
+        assert_eq!(taken(Some(wall - 5_000 * second), now, wall), Some(Duration::ZERO), "from before the boot");
+        assert_eq!(taken(Some(wall + SKEW), now, wall), Some(now), "clocks of one car differ a little");
+        assert_eq!(taken(Some(wall + SKEW + second), now, wall), None);
+        assert_eq!(taken(Some(wall + 86_400 * second), now, wall), None);
+        assert_eq!(taken(None, now, wall), None);
+    }
+
+    /// A machine whose time of day is set by hand.
+    #[derive(Debug, Default)]
+    struct Wound {
+        boot: Mutex<Duration>,
+        unix: Mutex<Duration>,
+    }
+
+    impl Clock for Wound {
+        fn since_boot(&self) -> Duration {
+            *self.boot.lock().unwrap()
+        }
+
+        fn unix(&self) -> Duration {
+            *self.unix.lock().unwrap()
+        }
+    }
+
+    #[test]
+    fn a_measurement_that_is_asked_for_again_is_no_newer_whatever_the_time_of_day_was_set_to() {
+        let (_, plan) = cache();
+        let clock = Arc::new(Wound { boot: Mutex::new(Duration::from_secs(100)), unix: Mutex::new(NOON) });
+        let cache = Cache::new(BTreeSet::new(), clock.clone());
+        cache.connected(plan.clone(), None);
+        let stamped = Datapoint { timestamp: Some((SystemTime::UNIX_EPOCH + NOON).into()), ..point(50, NOON) };
+        cache.refresh(&plan, &[1], std::slice::from_ref(&stamped));
+        let at = || cache.state().samples[1].at;
+        assert_eq!(at(), Some(Duration::from_secs(100)));
+        // Ten seconds later the time of day is set back by ten seconds.
+        *clock.boot.lock().unwrap() = Duration::from_secs(110);
+        cache.refresh(&plan, &[1], std::slice::from_ref(&stamped));
+        assert_eq!(at(), Some(Duration::from_secs(100)));
+        // Another value without a stamp is not the same measurement, and nobody knows when it was taken.
+        cache.refresh(&plan, &[1], &[Datapoint { timestamp: None, ..point(51, NOON) }]);
+        assert_eq!(at(), None);
+    }
+
+    const NOON: Duration = Duration::from_secs(1_800_000_000);
 }

@@ -17,9 +17,9 @@ pub(super) fn encode(attribute: &Attribute, signal: &Signal, value: &Value) -> R
         (SignalForm::Same { .. }, Value::Bool(on)) => Ok(Raw::Bool(*on)),
         (SignalForm::Same { .. }, Value::Str(word)) => Ok(Raw::Text(word.to_string())),
         (SignalForm::Same { per_unit }, Value::Int(n)) => Ok(Raw::Number(*n as f64 * per_unit / steps)),
-        (SignalForm::Levels(levels), Value::Int(n)) => usize::try_from(*n)
+        (SignalForm::Levels { numbers, .. }, Value::Int(n)) => usize::try_from(*n)
             .ok()
-            .and_then(|level| levels.get(level))
+            .and_then(|level| numbers.get(level))
             .map(|number| Raw::Number(*number))
             .ok_or_else(|| format!("there is no level {n}")),
         (SignalForm::Words(words), _) => words
@@ -41,12 +41,13 @@ pub(super) fn decode(attribute: &Attribute, signal: &Signal, found: &Raw) -> Val
         (SignalForm::Same { per_unit }, Raw::Number(n)) => serde_json::Number::from_f64(n / per_unit)
             .and_then(|n| attribute.resolution.scale(&n))
             .map_or(Value::Unknown, Value::Int),
-        (SignalForm::Levels(levels), Raw::Number(n)) => nearest(levels, *n),
+        (SignalForm::Levels { .. }, Raw::Number(_)) if is_other_side(signal, found) => Value::Int(0),
+        (SignalForm::Levels { numbers, tolerance }, Raw::Number(n)) => level(numbers, *tolerance, *n),
         (SignalForm::Words(words), _) => words
             .iter()
             .find(|(_, written)| written.iter().any(|w| same(&raw(w), found)))
             .map_or(Value::Unknown, |(meant, _)| meant.to_value(attribute.resolution)),
-        (SignalForm::Levels(_), _) => Value::Unknown,
+        (SignalForm::Levels { .. }, _) => Value::Unknown,
     };
     match (&value, signal.range) {
         (Value::Int(steps), Some((least, most))) if !(least..=most).contains(steps) => Value::Unknown,
@@ -57,17 +58,20 @@ pub(super) fn decode(attribute: &Attribute, signal: &Signal, found: &Raw) -> Val
 /// Whether a value was meant for the same side of a signal that two fields share: a seat that cools is
 /// not heated at level 0, and stays as it is when its heating is set to 0.
 pub(super) fn is_other_side(signal: &Signal, found: &Raw) -> bool {
-    let (SignalForm::Levels(levels), Raw::Number(n)) = (&signal.form, found) else { return false };
-    match (levels.first(), levels.last()) {
+    let (SignalForm::Levels { numbers, .. }, Raw::Number(n)) = (&signal.form, found) else { return false };
+    match (numbers.first(), numbers.last()) {
         (Some(first), Some(last)) => (n - first) * (last - first) < 0.0,
         _ => false,
     }
 }
 
-fn nearest(levels: &[f64], n: f64) -> Value {
-    let distance = |level: &f64| (level - n).abs();
-    let closest = levels.iter().zip(0_i64..).min_by(|(a, _), (b, _)| distance(a).total_cmp(&distance(b)));
-    closest.map_or(Value::Unknown, |(_, level)| Value::Int(level))
+/// The level that a number stands for: exactly, or as near as the mapping admits. The nearest one would be
+/// another one than was ordered as soon as the car stops half way.
+fn level(numbers: &[f64], tolerance: f64, n: f64) -> Value {
+    // A float on the wire has seven digits.
+    let stands = |level: f64| f64::from(level as f32) == n || (level - n).abs() <= tolerance;
+    let found = numbers.iter().zip(0_i64..).find(|(number, _)| stands(**number));
+    found.map_or(Value::Unknown, |(_, level)| Value::Int(level))
 }
 
 /// Words are compared as written, numbers as numbers.
@@ -135,13 +139,35 @@ mod tests {
         assert_eq!(decode(&tenths, &same, &Raw::Number(1e9)), Value::Unknown);
     }
 
+    fn levels(numbers: &[f64], tolerance: f64) -> SignalForm {
+        SignalForm::Levels { numbers: numbers.to_vec(), tolerance }
+    }
+
+    #[test]
+    fn a_number_between_two_levels_is_neither_unless_the_mapping_says_how_near_is_near() {
+        let whole = attribute(AttrType::Int, 1);
+        let exact = signal(levels(&[0.0, 33.0, 66.0, 100.0], 0.0), Some((0, 3)));
+        let near = signal(levels(&[0.0, 33.0, 66.0, 100.0], 2.0), Some((0, 3)));
+        for n in 0..=110 {
+            let n = f64::from(n);
+            let exactly = [0.0, 33.0, 66.0, 100.0].iter().zip(0..).find(|(l, _)| **l == n);
+            let nearly = [0.0, 33.0, 66.0, 100.0].iter().zip(0..).find(|(l, _)| (**l - n).abs() <= 2.0);
+            let value = |found: Option<(&f64, i64)>| found.map_or(Value::Unknown, |(_, level)| Value::Int(level));
+            assert_eq!(decode(&whole, &exact, &Raw::Number(n)), value(exactly), "{n}");
+            assert_eq!(decode(&whole, &near, &Raw::Number(n)), value(nearly), "{n}");
+        }
+        let thirds = signal(levels(&[0.0, 100.0 / 3.0], 0.0), Some((0, 1)));
+        let float = f64::from((100.0 / 3.0) as f32);
+        assert_eq!(decode(&whole, &thirds, &Raw::Number(float)), Value::Int(1), "as a float carries it");
+    }
+
     #[test]
     fn two_fields_share_a_signal_by_its_sign() {
         let whole = attribute(AttrType::Int, 1);
-        let heating = signal(SignalForm::Levels(vec![0.0, 33.0, 66.0, 100.0]), Some((0, 3)));
-        let cooling = signal(SignalForm::Levels(vec![0.0, -33.0, -66.0, -100.0]), Some((0, 3)));
+        let heating = signal(levels(&[0.0, 33.0, 66.0, 100.0], 0.0), Some((0, 3)));
+        let cooling = signal(levels(&[0.0, -33.0, -66.0, -100.0], 0.0), Some((0, 3)));
         assert_eq!(decode(&whole, &heating, &Raw::Number(-66.0)), Value::Int(0));
-        assert_eq!(decode(&whole, &cooling, &Raw::Number(-65.0)), Value::Int(2));
+        assert_eq!(decode(&whole, &cooling, &Raw::Number(-66.0)), Value::Int(2));
         assert_eq!(encode(&whole, &cooling, &Value::Int(3)), Ok(Raw::Number(-100.0)));
         assert!(is_other_side(&heating, &Raw::Number(-1.0)) && !is_other_side(&cooling, &Raw::Number(-1.0)));
         assert!(!is_other_side(&heating, &Raw::Number(0.0)));

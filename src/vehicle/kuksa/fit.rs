@@ -84,12 +84,12 @@ pub(super) fn judge(attribute: &Attribute, signal: &Signal, found: Option<&Watch
     let Some(found) = found else { return Fit::Missing };
     let written: Vec<Raw> = match &signal.form {
         SignalForm::Words(words) => words.iter().flat_map(|(_, written)| written).map(convert::raw).collect(),
-        SignalForm::Levels(levels) => levels.iter().map(|n| Raw::Number(*n)).collect(),
+        SignalForm::Levels { numbers, .. } => numbers.iter().map(|n| Raw::Number(*n)).collect(),
         SignalForm::Same { .. } => Vec::new(),
     };
     let carries = match (&signal.form, &attribute.kind) {
         (SignalForm::Words(_), _) => written.first().is_some_and(|w| w.fits(found.data)),
-        (SignalForm::Levels(_), _) | (_, AttrType::Int) => is_number(found.data),
+        (SignalForm::Levels { .. }, _) | (_, AttrType::Int) => is_number(found.data),
         (_, AttrType::Bool) => found.data == DataType::Boolean,
         (_, AttrType::Word | AttrType::Parts(_)) => found.data == DataType::String,
         (_, AttrType::List) => false,
@@ -120,6 +120,15 @@ pub(super) fn judge(attribute: &Attribute, signal: &Signal, found: Option<&Watch
             }
         }
         _ => Fit::Fits,
+    }
+}
+
+/// How a signal fits that is only read, as a number.
+pub(super) fn judge_number(found: Option<&Watched>) -> Fit {
+    match found {
+        None => Fit::Missing,
+        Some(found) if is_number(found.data) => Fit::Fits,
+        Some(found) => Fit::Type { found: data(found.data), wanted: kind(&AttrType::Int).to_owned() },
     }
 }
 

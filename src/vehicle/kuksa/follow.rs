@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::proto::SubscribeResponse;
 use super::raw::Raw;
 use crate::policy::Policy;
-use crate::state::{Clock, Side, SystemClock};
+use crate::state::Side;
 use crate::vehicle::Cause;
 
 /// Pause before the broker is looked for again, doubled up to the longest.
@@ -25,9 +25,6 @@ const BEAT: Duration = Duration::from_millis(500);
 
 /// Time in which it must answer that.
 const ANSWER: Duration = Duration::from_secs(1);
-
-/// How much further the clock that counts sleep may run in one pause before the machine has slept.
-const NAP: Duration = Duration::from_millis(100);
 
 /// Follows a broker until the cache is all that is left of it.
 pub(super) async fn follow(cache: Arc<Cache>, link: Link, policy: Arc<Policy>) {
@@ -121,34 +118,35 @@ pub(super) async fn next(
     }
 }
 
-/// Asks whether the broker still answers, and notices when the machine slept.
-async fn beat(cache: &Arc<Cache>, link: &Link, plan: &Plan) -> Result<std::convert::Infallible, CallError> {
-    let mut gap = asleep();
+/// Asks whether the broker still answers. After it did not, or the machine slept, it is asked for everything:
+/// what is on its way through the subscription comes later than its first answer.
+async fn beat(cache: &Arc<Cache>, link: &Link, plan: &Arc<Plan>) -> Result<std::convert::Infallible, CallError> {
+    let mut sleeps = cache.sleeps();
+    let mut old = false;
     loop {
-        sleep(BEAT).await;
-        let now = asleep();
-        if now.saturating_sub(gap) > NAP {
-            tracing::info!("the machine slept; what was known of the car is old");
-            cache.slept();
+        tokio::select! {
+            () = sleep(BEAT) => {}
+            _ = sleeps.changed() => old = true,
         }
-        gap = now;
-        let Some(watched) = plan.watched.first() else { continue };
-        match link.values(&[&watched.path], ANSWER).await {
-            Ok(_) => cache.set_health(Health::Alive),
+        old |= cache.state().health != Health::Alive;
+        let asked: Vec<usize> = (0..if old { plan.watched.len() } else { 1 }).collect();
+        let paths: Vec<&str> = asked.iter().filter_map(|at| Some(plan.watched.get(*at)?.path.as_str())).collect();
+        if paths.is_empty() {
+            continue;
+        }
+        match link.values(&paths, ANSWER).await {
+            // Asleep again in between: this answer is of before.
+            Ok(_) if sleeps.has_changed().unwrap_or_default() => {}
+            Ok(points) => {
+                if std::mem::take(&mut old) {
+                    cache.refresh(plan, &asked, &points);
+                }
+                cache.set_health(Health::Alive);
+            }
             Err(error) if error.cause == Cause::Frozen => {
                 cache.set_health(Health::Lost(Cause::Frozen, error.to_string()));
             }
             Err(error) => return Err(error),
         }
     }
-}
-
-/// How long the machine has slept since boot.
-fn asleep() -> Duration {
-    let running = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let running = Duration::new(
-        u64::try_from(running.tv_sec).unwrap_or_default(),
-        u32::try_from(running.tv_nsec).unwrap_or_default(),
-    );
-    SystemClock.since_boot().saturating_sub(running)
 }

@@ -47,6 +47,7 @@ pub struct CallError {
 #[derive(Debug, Clone)]
 pub(super) struct Link {
     client: ValClient<InterceptedService<Channel, Bearer>>,
+    bearer: Bearer,
     timeout: Duration,
 }
 
@@ -68,15 +69,16 @@ impl Link {
             Some("https") => endpoint = endpoint.tls_config(tls(settings)?).map_err(|e| error(&e))?,
             _ => return Err(error(&"it names no way to get there")),
         }
-        let client = ValClient::with_interceptor(endpoint.connect_lazy(), Bearer::new(settings.token.clone()));
-        Ok(Self { client: client.max_decoding_message_size(MESSAGE), timeout: settings.timeout() })
+        let bearer = Bearer::new(settings.token.clone());
+        let client = ValClient::with_interceptor(endpoint.connect_lazy(), bearer.clone());
+        Ok(Self { client: client.max_decoding_message_size(MESSAGE), bearer, timeout: settings.timeout() })
     }
 
     /// Name and version of the broker.
     pub(super) async fn about(&self) -> Result<String, CallError> {
         let what = || "the broker's version".to_owned();
         let mut client = self.client.clone();
-        let info = bounded(what, self.timeout, client.get_server_info(GetServerInfoRequest {})).await?;
+        let info = self.bounded(what, self.timeout, client.get_server_info(GetServerInfoRequest {})).await?;
         Ok(format!("{} {}", info.name, info.version))
     }
 
@@ -84,29 +86,50 @@ impl Link {
     pub(super) async fn metadata(&self) -> Result<Vec<Metadata>, CallError> {
         let request = ListMetadataRequest { root: "Vehicle".to_owned(), filter: String::new() };
         let what = || "the list of signals".to_owned();
-        Ok(bounded(what, self.timeout, self.client.clone().list_metadata(request)).await?.metadata)
+        Ok(self.bounded(what, self.timeout, self.client.clone().list_metadata(request)).await?.metadata)
     }
 
     /// The current values of some signals, in their order.
     pub(super) async fn values(&self, paths: &[&str], limit: Duration) -> Result<Vec<Datapoint>, CallError> {
         let request = GetValuesRequest { signal_ids: paths.iter().map(|p| by_path(p)).collect() };
         let what = || format!("the values of {}", paths.join(", "));
-        Ok(bounded(what, limit.min(self.timeout), self.client.clone().get_values(request)).await?.data_points)
+        Ok(self.bounded(what, limit.min(self.timeout), self.client.clone().get_values(request)).await?.data_points)
     }
 
     /// Changes of some signals, their current values first.
     pub(super) async fn subscribe(&self, paths: Vec<String>) -> Result<Streaming<SubscribeResponse>, CallError> {
         let request = SubscribeRequest { signal_paths: paths, buffer_size: BUFFER };
         let what = || "the subscription".to_owned();
-        bounded(what, self.timeout, self.client.clone().subscribe(request)).await
+        self.bounded(what, self.timeout, self.client.clone().subscribe(request)).await
     }
 
     /// Orders a value. That the broker took the order does not say that anybody carries it out.
     pub(super) async fn actuate(&self, path: &str, value: Value, limit: Duration) -> Result<(), CallError> {
+        if limit.is_zero() {
+            let detail = "its time was over before it was sent".to_owned();
+            return Err(CallError { what: path.to_owned(), cause: Cause::Late, untouched: true, detail });
+        }
         let mut request = Request::new(ActuateRequest { signal_id: Some(by_path(path)), value: Some(value) });
         // The broker is told the deadline too, so that an order in its queue does not outlive it.
         request.set_timeout(limit);
-        bounded(|| path.to_owned(), limit, self.client.clone().actuate(request)).await.map(drop)
+        self.bounded(|| path.to_owned(), limit, self.client.clone().actuate(request)).await.map(drop)
+    }
+
+    async fn bounded<T>(
+        &self,
+        what: impl Fn() -> String,
+        limit: Duration,
+        asked: impl Future<Output = Result<tonic::Response<T>, Status>>,
+    ) -> Result<T, CallError> {
+        let asked = async {
+            self.bearer.renew().await?;
+            asked.await
+        };
+        match timeout(limit, asked).await {
+            Ok(Ok(answer)) => Ok(answer.into_inner()),
+            Ok(Err(status)) => Err(refused(what(), &status)),
+            Err(_) => Err(frozen(what(), limit)),
+        }
     }
 }
 
@@ -124,19 +147,8 @@ fn tls(settings: &Settings) -> Result<ClientTlsConfig, KuksaError> {
     })
 }
 
-async fn bounded<T>(
-    what: impl Fn() -> String,
-    limit: Duration,
-    asked: impl Future<Output = Result<tonic::Response<T>, Status>>,
-) -> Result<T, CallError> {
-    match timeout(limit, asked).await {
-        Ok(Ok(answer)) => Ok(answer.into_inner()),
-        Ok(Err(status)) => Err(refused(what(), &status)),
-        Err(_) => Err(frozen(what(), limit)),
-    }
-}
-
-fn frozen(what: String, limit: Duration) -> CallError {
+/// The broker did not answer in time, and may have taken the question all the same.
+pub(super) fn frozen(what: String, limit: Duration) -> CallError {
     let detail = format!("the broker did not answer within {} ms", limit.as_millis());
     CallError { what, cause: Cause::Frozen, untouched: false, detail }
 }

@@ -25,6 +25,7 @@ mod token;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value as Json;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
@@ -33,7 +34,7 @@ use self::link::Link;
 use super::{Answer, Cause, Pending, Trouble, Vehicle};
 use crate::model::ToolCall;
 use crate::policy::Policy;
-use crate::state::Side;
+use crate::state::{Clock, Side, SystemClock};
 
 pub use fit::{Fit, Row};
 pub use link::CallError;
@@ -55,12 +56,25 @@ impl Kuksa {
     /// # Errors
     /// [`KuksaError`] when the settings cannot work, or the policy maps no signals.
     pub fn open(settings: &Settings, policy: Arc<Policy>, runtime: &Handle) -> Result<Self, KuksaError> {
+        Self::open_by(settings, policy, runtime, Arc::new(SystemClock))
+    }
+
+    /// The same by another clock, so that a test can let a night pass.
+    ///
+    /// # Errors
+    /// As of [`Kuksa::open`].
+    pub fn open_by(
+        settings: &Settings,
+        policy: Arc<Policy>,
+        runtime: &Handle,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, KuksaError> {
         if policy.model.vss.is_none() {
             return Err(KuksaError::NoMapping(policy.id.clone()));
         }
         let _runtime = runtime.enter();
         let link = Link::open(settings)?;
-        let cache = Arc::new(Cache::new(plan::promised(&policy)));
+        let cache = Arc::new(Cache::new(plan::promised(&policy), clock));
         let task = runtime.spawn(follow::follow(cache.clone(), link.clone(), policy.clone())).abort_handle();
         Ok(Self { policy, cache, link, task })
     }
@@ -83,12 +97,6 @@ impl Kuksa {
     /// How the policy's mapping fits the broker, what does not fit first; empty until it was reached.
     pub fn table(&self) -> Vec<Row> {
         self.cache.state().plan.as_ref().map(plan::table).unwrap_or_default()
-    }
-
-    /// Tells that the machine slept or is about to: what is under way ends, and verdicts are stale. The
-    /// car notices by itself that it was asleep; whoever knows earlier may say so.
-    pub fn suspended(&self) {
-        self.cache.slept();
     }
 }
 
@@ -125,7 +133,19 @@ impl Vehicle for Kuksa {
         self.cache.state().side
     }
 
+    fn place(&self) -> Option<Json> {
+        self.location()
+    }
+
     fn epoch(&self) -> u64 {
         self.cache.epoch()
+    }
+
+    fn slept(&self) {
+        self.cache.slept();
+    }
+
+    fn sleeps(&self) -> u64 {
+        self.cache.times_slept()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::fit::{Fit, Row, judge};
+use super::fit::{Fit, Row, judge, judge_number};
 use super::proto::{DataType, EntryType, Metadata};
 use super::raw::Raw;
 use crate::policy::Policy;
@@ -58,6 +58,8 @@ pub(super) struct Plan {
     pub(super) watched: Vec<Watched>,
     pub(super) by_path: HashMap<String, usize>,
     pub(super) fields: BTreeMap<CellIx, Field>,
+    /// The signals of latitude and longitude.
+    pub(super) location: Option<(usize, usize)>,
     /// Tools that are carried out here.
     pub(super) served: BTreeSet<String>,
     /// How every mapped signal fits.
@@ -93,8 +95,26 @@ impl Plan {
                 }
             }
         }
+        plan.locate(model.vss.as_ref().and_then(|vss| vss.location.as_ref()), &known);
         plan.served = served(policy, |cell| plan.fields.get(&cell).map(|f| f.writable));
         plan
+    }
+
+    /// Watches where the car is.
+    fn locate(&mut self, paths: Option<&(String, String)>, known: &HashMap<&str, &Metadata>) {
+        let Some((latitude, longitude)) = paths else { return };
+        let mut found = Vec::new();
+        for path in [latitude, longitude] {
+            let watched = known.get(path.as_str()).map(|m| Watched::new(m));
+            let fit = judge_number(watched.as_ref());
+            if let Some(watched) = watched.filter(|_| fit == Fit::Fits) {
+                found.push(self.watch(watched, true));
+            }
+            self.table.push(Row { path: path.clone(), field: "location".to_owned(), fit });
+        }
+        if let [latitude, longitude] = *found.as_slice() {
+            self.location = Some((latitude, longitude));
+        }
     }
 
     fn watch(&mut self, watched: Watched, sampled: bool) -> usize {

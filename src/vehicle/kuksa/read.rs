@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::Kuksa;
 use super::convert::decode;
@@ -38,7 +38,7 @@ impl Kuksa {
         }
         let state = self.cache.state();
         // Positions are those of the plan: under another one they are other signals.
-        if !state.plan.as_ref().is_some_and(|current| Arc::ptr_eq(current, &plan)) {
+        if !state.is_under(&plan) {
             let why = "the broker was lost while it was asked";
             return Answer::Trouble(Trouble::untouched(Cause::Unreachable, why));
         }
@@ -55,6 +55,7 @@ impl Kuksa {
 
     /// Age of a field of a read, that of its oldest signal. A value that is switched holds until somebody
     /// switches it, so it is as old as the broker's last sign of life; a measured one as its measurement.
+    /// What was measured nobody knows when is older than any rule admits.
     pub(super) fn field_age(&self, read: &str, name: &str) -> Option<Duration> {
         let tool = self.policy.inventory.position(read)?;
         let plan = self.cache.plan().ok()?;
@@ -62,7 +63,25 @@ impl Kuksa {
         let field = plan.fields.values().find(named)?;
         let (now, state) = (self.cache.now(), self.cache.state());
         let ages = field.signals.iter().filter(|at| plan.watched.get(**at).is_some_and(|w| w.sampled));
-        ages.filter_map(|at| Some(now.saturating_sub(state.samples.get(*at)?.at?))).max()
+        ages.map(|at| state.samples.get(*at).and_then(|s| s.at).map_or(Duration::MAX, |at| now.saturating_sub(at)))
+            .max()
+    }
+
+    /// Where the car is: a geo URI (RFC 5870) of two decimals, about a kilometre, so that what was read for a
+    /// place holds for a while. None while the broker is not believed or the car has no fix.
+    pub(super) fn location(&self) -> Option<Json> {
+        let plan = self.cache.plan().ok()?;
+        let (latitude, longitude) = plan.location?;
+        let state = self.cache.state();
+        let degrees = |at: usize, most: f64| match state.samples.get(at)?.raw {
+            Some(Raw::Number(n)) if n.abs() <= most => Some(n),
+            _ => None,
+        };
+        let (latitude, longitude) = (degrees(latitude, 90.0)?, degrees(longitude, 180.0)?);
+        // No `-0.00`: one place has one name.
+        let round = |n: f64| (n * 100.0).round() / 100.0 + 0.0;
+        let id = format!("geo:{:.2},{:.2}", round(latitude), round(longitude));
+        Some(json!({"id": id, "latitude": latitude, "longitude": longitude}))
     }
 
     fn reads(&self, field: &Field, tool: ToolIx) -> bool {

@@ -13,6 +13,7 @@ use super::read::value;
 use super::settings::{KuksaError, Settings};
 use super::{CallError, Row};
 use crate::policy::Policy;
+use crate::state::SystemClock;
 
 /// A broker as it was found, without a car on it.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl Survey {
         let broker = link.about().await?;
         let (plan, side) = plan(&link, &policy).await?;
         let plan = Arc::new(plan);
-        let cache = Cache::new(promised(&policy));
+        let cache = Cache::new(promised(&policy), Arc::new(SystemClock));
         cache.connected(plan.clone(), side);
         cache.set_health(Health::Alive);
         Ok(Self { policy, link, plan, cache, broker })

@@ -13,7 +13,7 @@ use zbus::{Connection, Message, fdo};
 use crate::model::{Limits, ToolCall};
 use crate::state::Clock;
 use crate::tools::Tool;
-use crate::vehicle::Answer;
+use crate::vehicle::{Answer, Cause, Trouble};
 
 /// The interface of a provider's object. Its one method is
 /// `Call(s tool, s arguments, s call, t expiry) → (s status, s result)`:
@@ -78,7 +78,7 @@ impl Line {
     ) -> Answer {
         let gone = "its provider left";
         if *ended.borrow() {
-            return Answer::Failed(gone.to_owned());
+            return Answer::Trouble(Trouble::untouched(Cause::NoProvider, gone));
         }
         let arguments = call.arguments.as_json().to_string();
         let name = call_name();
@@ -90,12 +90,12 @@ impl Line {
             biased;
             reply = asked => reply,
             _ = ended.wait_for(|ended| *ended) => {
-                return unusable(tool, format!("{gone} before it answered"));
+                return lost(tool, Cause::NoProvider, format!("{gone} before it answered"));
             }
         };
         // A machine that slept meanwhile has another idea of time than the caller's timer.
         if clock.since_boot() > expiry {
-            return unusable(tool, format!("the answer came after {} ms", deadline.as_millis()));
+            return lost(tool, Cause::Silent, format!("the answer came after {} ms", deadline.as_millis()));
         }
         match reply {
             Ok(reply) => judge(tool, &reply),
@@ -109,9 +109,14 @@ fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// A write may have taken effect whatever the answer looks like; a read changed nothing.
+/// A write may have taken effect whatever became of the answer; a read changed nothing.
+fn lost(tool: &Tool, cause: Cause, why: String) -> Answer {
+    Answer::Trouble(if tool.is_write() { Trouble::open(cause, why) } else { Trouble::untouched(cause, why) })
+}
+
+/// An answer that nobody can make sense of.
 fn unusable(tool: &Tool, why: String) -> Answer {
-    if tool.is_write() { Answer::Unknown(why) } else { Answer::Failed(why) }
+    lost(tool, Cause::Unusable, why)
 }
 
 /// What an error means. That nobody is there only the bus can say; every other one may come from a provider
@@ -120,7 +125,7 @@ fn refused(tool: &Tool, error: &fdo::Error) -> Answer {
     use fdo::Error as E;
     let why = format!("its provider cannot be asked: {}", short(&error.to_string()));
     match error {
-        E::ServiceUnknown(_) | E::NameHasNoOwner(_) => Answer::Failed(why),
+        E::ServiceUnknown(_) | E::NameHasNoOwner(_) => Answer::Trouble(Trouble::untouched(Cause::NoProvider, why)),
         _ => unusable(tool, format!("its provider gave no answer: {}", short(&error.to_string()))),
     }
 }
@@ -142,7 +147,9 @@ fn judge(tool: &Tool, reply: &Message) -> Answer {
             Err(why) => unusable(tool, format!("the answer of its provider cannot be used: {}", short(&why))),
         },
         "failed" => Answer::Failed(short(result)),
-        "unknown" => unusable(tool, short(result)),
+        // Its own words, which are for the driver.
+        "unknown" if tool.is_write() => Answer::Unknown(short(result)),
+        "unknown" => Answer::Failed(short(result)),
         other => unusable(tool, format!("its provider answered `{}`, which is no status", short(other))),
     }
 }

@@ -1,6 +1,6 @@
 //! What is accepted from a provider: nothing that no rule has seen.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use serde_json::Value as Json;
 use tokio::sync::watch;
@@ -105,19 +105,14 @@ impl Providers {
     /// [`Rejected`] with the first tool that is not accepted.
     pub fn register(&self, applicant: Applicant, offered: &[Offered]) -> Result<(), Rejected> {
         self.shape(offered)?;
-        // Accepted under the policy that is in force when it enters the table: `adopt` looks there.
-        let (tools, mut table) = loop {
-            let under = self.policy();
-            let may = applicant.tools.as_deref();
-            let tools: Vec<ToolName> = offered.iter().map(|o| accept(&under, o, may)).collect::<Result<_, _>>()?;
-            let table = self.table();
-            if Arc::ptr_eq(&under, &self.policy()) {
-                break (tools, table);
-            }
-        };
+        // Held until it stands in the table: what another policy withdraws must be there to be withdrawn.
+        let policy = self.policy.read().unwrap_or_else(PoisonError::into_inner);
+        let may = applicant.tools.as_deref();
+        let tools: Vec<ToolName> = offered.iter().map(|o| accept(&policy, o, may)).collect::<Result<_, _>>()?;
         let owner = applicant.owner.to_string();
         let line = Line::new(applicant.connection, applicant.owner, applicant.object);
         let registration = Arc::new(Registration { line, names: applicant.names, ended: watch::Sender::new(false) });
+        let mut table = self.table();
         for tool in &tools {
             if let Some(other) = table.by_tool.get(tool).filter(|r| r.line.owner() != owner) {
                 return Err(Rejected::Provided { tool: tool.to_string(), owner: other.line.owner().to_owned() });

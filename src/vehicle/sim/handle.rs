@@ -52,7 +52,9 @@ impl SimHandle {
 
     /// Puts the car to sleep: calls that wait for an answer end at once, later ones are refused.
     pub fn suspend(&self) {
-        self.shared.state().epoch += 1;
+        let mut state = self.shared.state();
+        (state.epoch, state.sleeps) = (state.epoch + 1, state.sleeps + 1);
+        drop(state);
         self.shared.suspended.send_replace(true);
     }
 

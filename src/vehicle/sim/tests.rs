@@ -83,8 +83,9 @@ async fn a_stalled_call_never_answers_and_a_suspend_ends_the_wait() {
     });
     tokio::task::yield_now().await;
     sim.handle().suspend();
-    assert!(matches!(waiting.await.unwrap(), Answer::Unknown(_)));
-    assert!(matches!(ask(&sim, "read_windows", json!({})).await, Answer::Failed(_)), "asleep");
+    assert!(matches!(waiting.await.unwrap(), Answer::Trouble(t) if t.cause == Cause::Suspended && !t.untouched));
+    let Answer::Trouble(asleep) = ask(&sim, "read_windows", json!({})).await else { panic!("asleep") };
+    assert_eq!((asleep.cause, asleep.untouched), (Cause::Suspended, true));
     sim.handle().resume();
     assert!(matches!(ask(&sim, "read_windows", json!({})).await, Answer::Done(_)));
 }
