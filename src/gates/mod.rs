@@ -39,6 +39,7 @@ mod plan_completion;
 mod policy_advisory;
 mod preference_mismatch;
 mod preferences_first;
+mod probe;
 mod promise_audit;
 mod promise_capability;
 mod rebuild;
@@ -65,7 +66,10 @@ mod view;
 mod wish;
 
 pub use findings::{CAPACITY, Findings};
+pub use identifier_provenance::takes_identifiers;
+pub use probe::probe;
 pub use run::{GateFault, Health, run};
+pub use said::numbers;
 pub use view::{Exhausted, View};
 
 use crate::model::{GateName, Tier};

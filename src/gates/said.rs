@@ -71,7 +71,7 @@ fn positions(reading: &Reading<'_>, wanted: &Wanted) -> Vec<usize> {
 }
 
 /// Every number of a text with the position of its word, composed ones (`twenty two`) included.
-pub(super) fn numbers(reading: &Reading<'_>) -> Vec<(usize, f64)> {
+pub fn numbers(reading: &Reading<'_>) -> Vec<(usize, f64)> {
     let mut found: Vec<(usize, f64)> = reading.numbers().collect();
     let composed: Vec<(usize, f64)> = found
         .iter()

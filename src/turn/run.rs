@@ -105,7 +105,10 @@ impl<'a> Run<'a> {
         loop {
             let draft = match first.take() {
                 Some(draft) => draft,
-                None => self.draft(None)?,
+                None => {
+                    self.read_ahead()?;
+                    self.draft(None)?
+                }
             };
             match self.settle(draft)? {
                 Settled::Reply(text) => return Ok(text),
@@ -184,8 +187,9 @@ impl<'a> Run<'a> {
                     if hard.is_empty() && complete(&mut draft, &owed) {
                         continue; // only sentences were missing, and they are computed
                     }
-                    // A student that was told once and still guesses will guess again: the driver knows.
-                    if round > 0
+                    // A student that was told once and still guesses will guess again, and one that could only
+                    // draft what was given has nothing else to draft: the driver knows.
+                    if (round > 0 || self.session.config.ground)
                         && let Some((question, bound)) = question(&hard, &owed.amended)
                     {
                         return Err(self.ask(question, bound));
@@ -226,6 +230,9 @@ impl<'a> Run<'a> {
             valve: Some(&mut self.valve),
         }
         .check(draft);
+        if ruled {
+            self.account.book(self.models.student.take_ruled());
+        }
         self.harness += checked.took.min(start.elapsed());
         for fault in &checked.health.faults {
             (self.events)(Event::Fault { why: fault.to_string() });

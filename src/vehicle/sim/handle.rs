@@ -1,5 +1,6 @@
 //! The simulated car seen from outside the guard.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -28,6 +29,11 @@ impl SimHandle {
     /// A field by `read tool.path`.
     pub fn get(&self, field: &str) -> Option<Json> {
         self.shared.state().car.get(field).cloned()
+    }
+
+    /// Every field that a read without arguments returns, by `read tool.path`.
+    pub fn fields(&self) -> BTreeMap<String, Json> {
+        self.shared.state().car.fields()
     }
 
     /// Somebody else changes a field: the driver presses the switch, the car gathers speed.

@@ -1,0 +1,234 @@
+//! What can be drafted at this moment: the tools that a request is about, and for each the arguments that it gives
+//! or implies.
+//!
+//! The gates decide: an argument list is kept when they would not object to it ([`probe`]), so that a draft written
+//! from what is left cannot be rejected for a value that nobody gave. What they leave open is narrowed to what the
+//! driver's own words name. Where no value can be found for a number, the call is drafted without it, and the
+//! harness asks for it.
+
+mod tree;
+mod values;
+
+pub use tree::{Branch, Slot};
+
+use serde_json::{Map, Value as Json};
+
+use self::values::Values;
+use super::grammar::order;
+use crate::gates::probe;
+use crate::model::{Draft, Finding, Tier, ToolCall};
+use crate::obligations::Said;
+use crate::policy::{PhraseRole, Policy, Reading};
+use crate::state::History;
+use crate::tools::{Param, ParamType, Tool, ToolIx};
+
+/// Argument lists that are put before the gates for one tool: beyond, the tool's own schema is the bound.
+const PROBED: usize = 640;
+/// How much a tool whose subject is named is more welcome than one that merely shares words, in nats.
+const NAMED: f32 = 2.0;
+/// How much one whose action is named too.
+const DOES: f32 = 1.0;
+/// What a share of the best word score is worth, in nats.
+const SHARE: f32 = 1.0;
+
+/// A conversation, and the policy that it is judged under.
+#[derive(Debug, Clone, Copy)]
+pub struct Grounding<'a> {
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The conversation and the car as it is known.
+    pub history: &'a History,
+}
+
+/// A tool with what can be drafted of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grounded {
+    /// The tool.
+    pub tool: ToolIx,
+    /// How welcome it is beside what the model thinks, in nats; 0 at best.
+    pub weight: f32,
+    /// The argument lists; none: whatever the schema allows.
+    pub arguments: Option<Vec<Branch>>,
+}
+
+/// What can be drafted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ground {
+    /// Tools, the best first.
+    pub tools: Vec<Grounded>,
+    /// Most calls in one draft.
+    pub calls: usize,
+    /// How welcome a reply without a call is, in nats; 0 where no tool stands out.
+    pub reply: f32,
+}
+
+impl Grounding<'_> {
+    /// What can be drafted of these tools, each with its score by words, best first.
+    pub fn ground(&self, ranked: &[(ToolIx, f32)]) -> Ground {
+        let Some(reading) = self.reading() else { return Ground::default() };
+        let best = ranked.iter().map(|(_, score)| *score).fold(f32::MIN_POSITIVE, f32::max);
+        let mut tools: Vec<Grounded> = Vec::new();
+        for (ix, score) in ranked {
+            let Some(tool) = self.policy.inventory.at(*ix) else { continue };
+            let Some(arguments) = self.arguments(&reading, *ix, tool) else { continue };
+            let named = if reading.names(*ix) { NAMED } else { 0.0 };
+            let does = if reading.does(*ix) { DOES } else { 0.0 };
+            let share = SHARE * (score / best).max(1e-3).ln();
+            tools.push(Grounded { tool: *ix, weight: named + does + share, arguments });
+        }
+        let top = tools.iter().map(|t| t.weight).fold(f32::NEG_INFINITY, f32::max);
+        tools.iter_mut().for_each(|t| t.weight -= top);
+        let wanted = tools.iter().any(|t| {
+            let is_write = self.policy.inventory.at(t.tool).is_some_and(Tool::is_write);
+            is_write && reading.names(t.tool)
+        });
+        Ground { calls: self.asks(&reading), reply: if wanted { -2.0 * NAMED } else { 0.0 }, tools }
+    }
+
+    /// The reads without which no value can be found for what the driver's words name: made before anything is
+    /// drafted, they cost no model call.
+    pub fn reads(&self) -> Vec<ToolCall> {
+        let Some(reading) = self.reading() else { return Vec::new() };
+        let mut reads: Vec<ToolCall> = Vec::new();
+        for (tool, ix) in self.policy.inventory.iter().zip((0_u16..).map(ToolIx)) {
+            if !tool.is_write() || !reading.names(ix) || self.history.removed().tool(tool.name.as_str()) {
+                continue;
+            }
+            let mut owed: Option<Vec<ToolCall>> = None;
+            for (_, findings) in self.probed(&reading, ix, tool).into_iter().flatten() {
+                if findings.iter().any(|f| f.tier == Tier::Hard) {
+                    continue;
+                }
+                let demanded: Vec<ToolCall> =
+                    findings.into_iter().filter(|f| f.tier == Tier::Owed).flat_map(|f| f.remedy).collect();
+                owed = Some(match owed {
+                    None => demanded,
+                    Some(known) => known.into_iter().filter(|k| demanded.iter().any(|d| d.key() == k.key())).collect(),
+                });
+            }
+            for read in owed.into_iter().flatten() {
+                if !reads.iter().any(|r| r.key() == read.key()) {
+                    reads.push(read);
+                }
+            }
+        }
+        reads
+    }
+
+    /// Identifiers that were observed, the only ones that may stand anywhere in a draft.
+    pub fn identifiers(&self) -> Vec<String> {
+        let seen = self.history.identifiers();
+        let mut found: Vec<String> =
+            seen.iter().map(|(word, _)| word).filter(|w| seen.looks_like_one(w)).map(str::to_owned).collect();
+        found.sort_unstable();
+        found
+    }
+
+    fn reading(&self) -> Option<Reading<'_>> {
+        let said = self.history.driver().last()?;
+        Some(self.policy.lexicon().read(said.words.clone()))
+    }
+
+    /// How many things are asked for: stretches of words that name what different tools act on.
+    fn asks(&self, reading: &Reading<'_>) -> usize {
+        let joins = |at: usize| reading.role(PhraseRole::And).any(|h| h.start == at);
+        let mut segments: Vec<Vec<ToolIx>> = vec![Vec::new()];
+        let mut clause = 0;
+        for (at, (word, _)) in reading.words().iter().enumerate() {
+            if word.clause != clause || joins(at) {
+                clause = word.clause;
+                segments.push(Vec::new());
+            }
+            let writes = |t: &ToolIx| self.policy.inventory.at(*t).is_some_and(Tool::is_write);
+            let named = reading.nouns().filter(|h| h.start == at).flat_map(|h| h.nouns()).filter(writes);
+            if let Some(segment) = segments.last_mut() {
+                segment.extend(named);
+            }
+        }
+        let mut asks: Vec<Vec<ToolIx>> = Vec::new();
+        for segment in segments.into_iter().filter(|s| !s.is_empty()) {
+            if !asks.iter().any(|a| a.iter().any(|t| segment.contains(t))) {
+                asks.push(segment);
+            }
+        }
+        asks.len().max(1)
+    }
+
+    /// The argument lists of a tool that the gates would let pass; `None` where there is none.
+    #[allow(clippy::option_option)]
+    fn arguments(&self, reading: &Reading<'_>, ix: ToolIx, tool: &Tool) -> Option<Option<Vec<Branch>>> {
+        let Some(probed) = self.probed(reading, ix, tool) else { return Some(None) };
+        let passed: Vec<Vec<(String, Slot)>> = probed
+            .into_iter()
+            .filter(|(_, findings)| findings.iter().all(|f| f.tier != Tier::Hard))
+            .map(|(list, _)| list)
+            .collect();
+        (!passed.is_empty()).then(|| Some(tree::tree(&passed)))
+    }
+
+    /// Argument lists with what the gates find; `None` where there are too many to ask about.
+    fn probed(&self, reading: &Reading<'_>, ix: ToolIx, tool: &Tool) -> Option<Vec<(Vec<(String, Slot)>, Vec<Finding>)>> {
+        let schema: Json = serde_json::from_str(&tool.schema).ok()?;
+        let said = Said::about(reading, ix);
+        let values = Values { policy: self.policy, history: self.history, reading, said: &said, tool: ix };
+        let name = tool.name.as_str();
+        let removed = self.history.removed();
+        let here = |p: &&str| !removed.parameter(name, p);
+        let params: Vec<&Param> = order(&schema).into_iter().filter(here).filter_map(|p| tool.param(p)).collect();
+        let mut lists = self.lists(tool, &params, &values, &[])?;
+        let passes = |lists: &[(Vec<(String, Slot)>, Vec<Finding>)]| {
+            lists.iter().any(|(_, findings)| findings.iter().all(|f| f.tier != Tier::Hard))
+        };
+        if !passes(&lists) && tool.is_write() {
+            // Nobody gave the number: the call is drafted without it, and the driver is asked.
+            let numbers: Vec<&str> =
+                params.iter().filter(|p| p.kind == ParamType::Number && p.required).map(|p| p.name.as_str()).collect();
+            if !numbers.is_empty() {
+                lists = self.lists(tool, &params, &values, &numbers)?;
+            }
+        }
+        Some(lists)
+    }
+
+    fn lists(
+        &self,
+        tool: &Tool,
+        params: &[&Param],
+        values: &Values<'_>,
+        without: &[&str],
+    ) -> Option<Vec<(Vec<(String, Slot)>, Vec<Finding>)>> {
+        let mut lists: Vec<Vec<(String, Slot)>> = vec![Vec::new()];
+        for param in params.iter().filter(|p| !without.contains(&p.name.as_str())) {
+            let slots = values.of(param);
+            // What is optional is drafted where it was said.
+            let optional = !param.required;
+            if slots.is_empty() && !optional {
+                return Some(Vec::new());
+            }
+            if (slots.len() + usize::from(optional)) * lists.len() > PROBED {
+                return None;
+            }
+            lists = lists
+                .iter()
+                .flat_map(|list| {
+                    let with = slots.iter().map(|slot| {
+                        let mut longer = list.clone();
+                        longer.push((param.name.clone(), slot.clone()));
+                        longer
+                    });
+                    with.chain(optional.then(|| list.clone())).collect::<Vec<_>>()
+                })
+                .collect();
+        }
+        let probe = |list: Vec<(String, Slot)>| {
+            let closed = list.iter().filter_map(|(name, slot)| match slot {
+                Slot::Value(value) => Some((name.clone(), value.clone())),
+                Slot::Open => None,
+            });
+            let call = ToolCall::new(tool.name.as_str(), closed.collect::<Map<_, _>>());
+            let findings = probe(self.policy, self.history, &Draft::calls(vec![call]));
+            (list, findings)
+        };
+        Some(lists.into_iter().map(probe).collect())
+    }
+}
