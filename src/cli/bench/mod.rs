@@ -35,16 +35,16 @@ use fault::Fault;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Compiled policy
-    #[arg(long)]
-    policy: PathBuf,
+    #[arg(long, required_unless_present = "page")]
+    policy: Option<PathBuf>,
     /// Tasks with the state they start in, one JSON object a line, `.gz` or plain
-    #[arg(long, required_unless_present = "student")]
+    #[arg(long, required_unless_present_any = ["student", "page"])]
     tasks: Option<PathBuf>,
     /// States that the ground truth ends in
-    #[arg(long, required_unless_present = "student")]
+    #[arg(long, required_unless_present_any = ["student", "page"])]
     states: Option<PathBuf>,
     /// Ground truth as it was carried out
-    #[arg(long, required_unless_present = "student")]
+    #[arg(long, required_unless_present_any = ["student", "page"])]
     replay: Option<PathBuf>,
     /// Places of a fault in each task, or runs of each scenario; each seed draws another one
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -80,11 +80,15 @@ struct Pair {
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
-    if args.suite.student.student.is_some() {
-        return args.suite.run(&args.policy, args.seeds, args.json.as_ref());
+    if let Some(out) = &args.suite.page.page {
+        return args.suite.page.run(out);
     }
-    let policy = Arc::new(load::policy(&args.policy)?);
-    let missing = || CliError::Unknown("recorded tasks need --tasks, --states and --replay".to_owned());
+    let missing = || CliError::Unknown("recorded tasks need --policy, --tasks, --states and --replay".to_owned());
+    let policy = args.policy.as_ref().ok_or_else(missing)?;
+    if args.suite.student.student.is_some() {
+        return args.suite.run(policy, args.seeds, args.json.as_ref());
+    }
+    let policy = Arc::new(load::policy(policy)?);
     let (tasks, states) = (args.tasks.as_ref().ok_or_else(missing)?, args.states.as_ref().ok_or_else(missing)?);
     let replay = args.replay.as_ref().ok_or_else(missing)?;
     let mut courses = course::courses(&policy, tasks, states, replay)?;

@@ -9,7 +9,7 @@ mod draft;
 mod matcher;
 mod number;
 #[cfg(test)]
-mod random;
+pub(in crate::student) mod random;
 mod schema;
 
 pub use draft::{DraftGrammar, MAX_CALLS, MAX_REPLY_CHARS, Offered};

@@ -6,6 +6,8 @@
 //! driver's own words name. Where no value can be found for a number, the call is drafted without it, and the
 //! harness asks for it.
 
+#[cfg(test)]
+mod tests;
 mod tree;
 mod values;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::model::{Draft, Finding, Message, Role, Tier};
-use crate::student::{Cancel, Grounds};
+use crate::student::{Cancel, Offer};
 use crate::tools::{Removed, import};
 
 fn model() -> Option<PathBuf> {
@@ -45,9 +45,8 @@ fn draft(
         inventory,
         removed: &removed,
         conversation: &said(text),
-        grounds: &Grounds::default(),
+        offer: Offer::Related,
         objection: None,
-        reply_only: false,
         temperature: 0.0,
         seed: 0,
         max_tokens,

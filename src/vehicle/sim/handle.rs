@@ -73,6 +73,14 @@ impl SimHandle {
         self.shared.state().delivered.iter().cloned().collect()
     }
 
+    /// Names of the invariants for a car at rest that are broken as it is: judged between turns, when companions
+    /// have followed what they belong to.
+    pub fn unsettled(&self) -> Vec<String> {
+        let state = self.shared.state();
+        let broken = self.shared.invariants.iter().filter(|i| i.settled && i.violated(|f| state.car.get(f)));
+        broken.map(|i| i.name.clone()).collect()
+    }
+
     /// The latest writes that brought the car into an unsafe state, oldest first.
     pub fn violations(&self) -> Vec<Violation> {
         self.shared.state().violations.iter().cloned().collect()

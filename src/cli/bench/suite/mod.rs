@@ -2,6 +2,7 @@
 
 mod bare;
 mod judge;
+mod page;
 mod report;
 mod rig;
 mod scenario;
@@ -26,6 +27,8 @@ use crate::cli::{CliError, Exit, load};
 pub(super) struct Args {
     #[command(flatten)]
     pub(super) student: students::Args,
+    #[command(flatten)]
+    pub(super) page: page::Args,
     /// Folder of scenarios
     #[arg(long, value_name = "FOLDER", default_value = "policies/cabin/scenarios")]
     scenarios: PathBuf,
