@@ -189,7 +189,7 @@ impl<'p> Reading<'p> {
         let digits = self.words.iter().enumerate().filter_map(|(at, (_, w))| Some((at, 1, word_number(w)?)));
         let words = self.hits.iter().filter_map(|h| Some((h.start, h.end - h.start, h.number()? as f64)));
         let all: Vec<(usize, usize, f64)> = digits.chain(words).collect();
-        let whole = |(at, length, n): (usize, usize, f64)| {
+        let whole = move |(at, length, n): (usize, usize, f64)| {
             let half = if halves.contains(&(at + length)) { 0.5 } else { 0.0 };
             (!halves.contains(&at)).then_some((at, n + half))
         };

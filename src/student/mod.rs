@@ -17,7 +17,7 @@ mod scripted;
 pub use example::{Example, load as examples};
 pub use ground::{Branch, Ground, Grounded, Grounding, Slot};
 #[cfg(feature = "llama")]
-pub use llama::{Llama, LlamaConfig, Settings, Template};
+pub use llama::{Llama, LlamaConfig, Settings, Speeds, Template, speeds};
 #[cfg(feature = "remote")]
 pub use remote::{Remote, RemoteConfig};
 pub use retrieve::Retriever;

@@ -278,6 +278,21 @@ impl<'m> Engine<'m> {
         Ok(writings.into_iter().map(|w| (w.line.unwrap_or_default(), Usage { wall: took, ..w.usage })).collect())
     }
 
+    /// Generates so many tokens after a prompt, chosen from a grammar or the likeliest ones: to measure.
+    pub(super) fn generate(&mut self, grammar: Option<&Grammar>, tokens: usize) -> Result<(), StudentError> {
+        let mut writer = grammar.map(|g| Writer::new(self.model, g, 0.0, 0));
+        for _ in 0..tokens {
+            let token = match &mut writer {
+                Some(writer) => writer.next(self.logits()),
+                None => (0_i32..).zip(self.logits()).max_by(|a, b| a.1.total_cmp(b.1)).map(|(id, _)| LlamaToken(id)),
+            };
+            let end = self.draft.whole.len();
+            self.decode(tail_sequence(Branch::Draft), end, &[token.ok_or_else(no_token)?], true)?;
+            self.draft.whole.extend(token);
+        }
+        Ok(())
+    }
+
     /// Chooses a draft's next token where its logits are there, and takes what must follow as written.
     fn choose(&mut self, writing: &mut Writing<'_, '_>, max_tokens: u32) -> Result<(), StudentError> {
         let Some(at) = writing.logits.take() else { return Ok(()) };

@@ -12,10 +12,12 @@ mod memory;
 mod owner;
 mod sample;
 mod settings;
+mod speed;
 #[cfg(test)]
 mod tests;
 
 pub use settings::{Settings, Template};
+pub use speed::{Speeds, speeds};
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

@@ -92,7 +92,7 @@ fn own(config: &LlamaConfig, queue: &mpsc::Receiver<Request>, loaded: &mpsc::Sen
 }
 
 /// Loads the weights as a map of the file, so that they take memory as they are used and can be given back.
-fn load(config: &LlamaConfig) -> Result<LlamaModel, String> {
+pub(super) fn load(config: &LlamaConfig) -> Result<LlamaModel, String> {
     let size = std::fs::metadata(&config.path).map(|m| m.len()).unwrap_or_default();
     memory::fits(size)?;
     let backend = super::backend()?;

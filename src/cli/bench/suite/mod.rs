@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use indicatif::ProgressBar;
 
-pub(super) use students::Kind;
+use students::Kind;
 
 use self::judge::Judged;
 use self::rig::{Bench, Harness, Sampling};
@@ -26,9 +26,9 @@ use crate::cli::{CliError, Exit, load};
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    pub(super) student: students::Args,
+    pub(in crate::cli) student: students::Args,
     #[command(flatten)]
-    pub(super) page: page::Args,
+    pub(in crate::cli) page: page::Args,
     /// Folder of scenarios
     #[arg(long, value_name = "FOLDER", default_value = "policies/cabin/scenarios")]
     scenarios: PathBuf,

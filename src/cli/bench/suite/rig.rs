@@ -173,8 +173,8 @@ impl Run {
             Event::Executed { .. } => self.unaided += 1,
             Event::Question { bound, .. } => bound.iter().for_each(|c| self.want(call(c))),
             Event::Judged { report } => {
-                let said = |f: &crate::model::Finding| format!("{}: [{}] {}", report.verdict.as_str(), f.gate, f.because);
-                self.notes.extend(report.findings.iter().map(said));
+                let verdict = report.verdict.as_str();
+                self.notes.extend(report.findings.iter().map(|f| format!("{verdict}: [{}] {}", f.gate, f.because)));
             }
             Event::Drafted { reply, calls, generated_tokens, .. } => {
                 let calls: Vec<String> = calls.iter().map(|c| call(c).to_string()).collect();

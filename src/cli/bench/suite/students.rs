@@ -17,7 +17,7 @@ use crate::turn::Models;
 
 /// Who drafts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Kind {
+pub(in crate::cli) enum Kind {
     /// A GGUF model in this process (`--model`).
     Llama,
     /// A model behind an OpenAI-compatible server (`--server`, `--name`).
@@ -30,10 +30,10 @@ pub(super) enum Kind {
 
 /// Which student, and how it is run.
 #[derive(Debug, Clone, clap::Args)]
-pub(super) struct Args {
+pub(in crate::cli) struct Args {
     /// Run the scenarios with this student, in place of recorded tasks
     #[arg(long, value_enum)]
-    pub(super) student: Option<Kind>,
+    pub(in crate::cli) student: Option<Kind>,
     /// Model file of `llama`
     #[arg(long, value_name = "GGUF")]
     model: Option<PathBuf>,
