@@ -89,7 +89,7 @@ fn walk(view: &View<'_>, param: &Param, value: &Json, found: &mut impl FnMut(&st
 }
 
 /// Whether a parameter is declared to take identifiers: the last part of its name says so.
-pub fn takes_identifiers(param: &Param) -> bool {
+fn takes_identifiers(param: &Param) -> bool {
     let text = match &param.kind {
         ParamType::Text => true,
         ParamType::List(item) => **item == ParamType::Text,

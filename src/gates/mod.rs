@@ -66,7 +66,6 @@ mod view;
 mod wish;
 
 pub use findings::{CAPACITY, Findings};
-pub use identifier_provenance::takes_identifiers;
 pub use probe::probe;
 pub use run::{GateFault, Health, run};
 pub use said::numbers;

@@ -188,6 +188,12 @@ pub trait Student: Send {
         seeds.iter().enumerate().map(each).collect()
     }
 
+    /// Whether this student can be held to what is offered: it then drafts no value that nobody gave, and what it
+    /// leaves out nobody knows.
+    fn keeps_to_offer(&self) -> bool {
+        false
+    }
+
     /// What this model has computed for rulings of the critic since it was last asked.
     fn take_ruled(&mut self) -> Usage {
         Usage::default()

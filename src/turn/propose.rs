@@ -80,7 +80,7 @@ impl Run<'_> {
             removed: session.history.removed(),
             conversation: &session.conversation,
             objection,
-            offer: if session.config.ground { Offer::Grounded(grounding) } else { Offer::Related },
+            offer: if session.config.ground { Offer::Grounded(grounding) } else { Offer::All },
             temperature,
             seed: seeds.first().copied().unwrap_or_default(),
             max_tokens: session.config.max_tokens,
@@ -109,10 +109,15 @@ impl Run<'_> {
         Ok(drafts)
     }
 
+    /// Whether the student can only draft what the conversation gives or implies.
+    pub(super) fn grounds(&self) -> bool {
+        self.session.config.ground && self.models.student.keeps_to_offer()
+    }
+
     /// Makes the reads without which no value can be found for what the driver's words name, before anything is
     /// drafted: the student would guess, and be asked again.
     pub(super) fn read_ahead(&mut self) -> Result<(), End> {
-        if !self.session.config.ground {
+        if !self.grounds() {
             return Ok(());
         }
         for _ in 0..AHEAD {

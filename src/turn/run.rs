@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
                     }
                     // A student that was told once and still guesses will guess again, and one that could only
                     // draft what was given has nothing else to draft: the driver knows.
-                    if (round > 0 || self.session.config.ground)
+                    if (round > 0 || self.grounds())
                         && let Some((question, bound)) = question(&hard, &owed.amended)
                     {
                         return Err(self.ask(question, bound));

@@ -38,13 +38,13 @@ pub(super) struct Args {
     #[arg(long, required_unless_present = "page")]
     policy: Option<PathBuf>,
     /// Tasks with the state they start in, one JSON object a line, `.gz` or plain
-    #[arg(long, required_unless_present_any = ["student", "page"])]
+    #[arg(long, required_unless_present_any = ["student", "page", "speed"])]
     tasks: Option<PathBuf>,
     /// States that the ground truth ends in
-    #[arg(long, required_unless_present_any = ["student", "page"])]
+    #[arg(long, required_unless_present_any = ["student", "page", "speed"])]
     states: Option<PathBuf>,
     /// Ground truth as it was carried out
-    #[arg(long, required_unless_present_any = ["student", "page"])]
+    #[arg(long, required_unless_present_any = ["student", "page", "speed"])]
     replay: Option<PathBuf>,
     /// Places of a fault in each task, or runs of each scenario; each seed draws another one
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -85,6 +85,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     }
     let missing = || CliError::Unknown("recorded tasks need --policy, --tasks, --states and --replay".to_owned());
     let policy = args.policy.as_ref().ok_or_else(missing)?;
+    if args.suite.speed.speed {
+        return args.suite.measure(policy, args.json.as_ref());
+    }
     if args.suite.student.student.is_some() {
         return args.suite.run(policy, args.seeds, args.json.as_ref());
     }

@@ -215,8 +215,7 @@ fn length(schema: &Json, key: &str) -> Option<usize> {
     schema.get(key).and_then(Json::as_u64).and_then(|n| usize::try_from(n).ok())
 }
 
-/// Whether a parameter takes an identifier: the last part of its name says so, as for the gate.
+/// Whether a parameter takes an identifier: a part of its name says so.
 fn is_identifier(path: &str) -> bool {
-    let last = path.rsplit(['_', '.']).next().unwrap_or(path);
-    last.trim_end_matches('s').eq_ignore_ascii_case("id")
+    path.rsplit('.').next().unwrap_or(path).split('_').any(|part| part.trim_end_matches('s').eq_ignore_ascii_case("id"))
 }

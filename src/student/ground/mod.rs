@@ -26,6 +26,8 @@ use crate::tools::{Param, ParamType, Tool, ToolIx};
 
 /// Argument lists that are put before the gates for one tool: beyond, the tool's own schema is the bound.
 const PROBED: usize = 640;
+/// Tools that are put before the gates.
+const MOST: usize = 16;
 /// How much a tool whose subject is named is more welcome than one that merely shares words, in nats.
 const NAMED: f32 = 2.0;
 /// How much one whose action is named too.
@@ -68,9 +70,10 @@ impl Grounding<'_> {
     /// What can be drafted of these tools, each with its score by words, best first.
     pub fn ground(&self, ranked: &[(ToolIx, f32)]) -> Ground {
         let Some(reading) = self.reading() else { return Ground::default() };
+        let ranked = self.named(&reading, ranked);
         let best = ranked.iter().map(|(_, score)| *score).fold(f32::MIN_POSITIVE, f32::max);
         let mut tools: Vec<Grounded> = Vec::new();
-        for (ix, score) in ranked {
+        for (ix, score) in &ranked {
             let Some(tool) = self.policy.inventory.at(*ix) else { continue };
             let Some(arguments) = self.arguments(&reading, *ix, tool) else { continue };
             let named = if reading.names(*ix) { NAMED } else { 0.0 };
@@ -131,6 +134,22 @@ impl Grounding<'_> {
         Some(self.policy.lexicon().read(said.words.clone()))
     }
 
+    /// These tools and those whose subject the policy's own words name: what people say in another language than the
+    /// tools are described in is found there alone.
+    fn named(&self, reading: &Reading<'_>, ranked: &[(ToolIx, f32)]) -> Vec<(ToolIx, f32)> {
+        let mut all = ranked.to_vec();
+        let best = ranked.iter().map(|(_, score)| *score).fold(1.0_f32, f32::max);
+        let here = |t: &Tool| !self.history.removed().tool(t.name.as_str());
+        for (_, ix) in self.policy.inventory.iter().zip((0_u16..).map(ToolIx)).filter(|(tool, _)| here(tool)) {
+            let more = all.len() < MOST && reading.names(ix) && !all.iter().any(|(known, _)| *known == ix);
+            if more {
+                // Below what shares words, above nothing.
+                all.push((ix, best * 0.5));
+            }
+        }
+        all
+    }
+
     /// How many things are asked for: stretches of words that name what different tools act on.
     fn asks(&self, reading: &Reading<'_>) -> usize {
         let joins = |at: usize| reading.role(PhraseRole::And).any(|h| h.start == at);
@@ -160,12 +179,27 @@ impl Grounding<'_> {
     #[allow(clippy::option_option)]
     fn arguments(&self, reading: &Reading<'_>, ix: ToolIx, tool: &Tool) -> Option<Option<Vec<Branch>>> {
         let Some(probed) = self.probed(reading, ix, tool) else { return Some(None) };
-        let passed: Vec<Vec<(String, Slot)>> = probed
+        let mut passed: Vec<Vec<(String, Slot)>> = probed
             .into_iter()
             .filter(|(_, findings)| findings.iter().all(|f| f.tier != Tier::Hard))
             .map(|(list, _)| list)
             .collect();
+        // Whoever wants more or less does not want what is.
+        if reading.has(PhraseRole::Relative) && passed.iter().any(|list| self.changes(ix, list)) {
+            passed.retain(|list| self.changes(ix, list));
+        }
         (!passed.is_empty()).then(|| Some(tree::tree(&passed)))
+    }
+
+    /// Whether a call would make any field another than it is known to be.
+    fn changes(&self, tool: ToolIx, list: &[(String, Slot)]) -> bool {
+        let values = list.iter().filter_map(|(name, slot)| match slot {
+            Slot::Value(value) => Some((name.clone(), value.clone())),
+            Slot::Open => None,
+        });
+        let arguments: Map<String, Json> = values.collect();
+        let written = self.policy.model.writes(tool, &arguments, self.history.side());
+        written.is_empty() || written.iter().any(|w| self.history.world().get(w.cell).value != w.value)
     }
 
     /// Argument lists with what the gates find; `None` where there are too many to ask about.
@@ -228,9 +262,14 @@ impl Grounding<'_> {
                 Slot::Open => None,
             });
             let call = ToolCall::new(tool.name.as_str(), closed.collect::<Map<_, _>>());
+            // A clause about the arguments as a whole; one that is open or asked for is not there yet.
+            let whole = without.is_empty() && list.iter().all(|(_, slot)| *slot != Slot::Open);
+            if whole && !self.policy.inventory.check(&call, self.history.removed()).is_empty() {
+                return None;
+            }
             let findings = probe(self.policy, self.history, &Draft::calls(vec![call]));
-            (list, findings)
+            Some((list, findings))
         };
-        Some(lists.into_iter().map(probe).collect())
+        Some(lists.into_iter().filter_map(probe).collect())
     }
 }

@@ -44,6 +44,8 @@ impl Values<'_> {
                 return if addresses.is_empty() { vec![Slot::Open] } else { slots(addresses) };
             }
             ParamType::Text if !writes => self.names(),
+            // Without any identifier no list of them can be written.
+            ParamType::List(_) if takes_identifiers(param) && self.identifiers(param).is_empty() => return Vec::new(),
             ParamType::Text | ParamType::List(_) | ParamType::Object(_) | ParamType::Any => return vec![Slot::Open],
         };
         self.narrowed(param, values, false)
@@ -204,7 +206,7 @@ fn texts(json: &Json, found: &mut Vec<String>) {
     }
 }
 
-/// Whether a parameter is declared to take one identifier: the last part of its name says so, as for the gate.
+/// Whether a parameter takes an identifier: a part of its name says so (`waypoint_id_to_add`).
 fn takes_identifiers(param: &Param) -> bool {
-    crate::gates::takes_identifiers(param)
+    param.name.split('_').any(|part| part.trim_end_matches('s').eq_ignore_ascii_case("id"))
 }

@@ -257,6 +257,10 @@ impl Student for Llama {
         self.sampled(prompt, how.collect())
     }
 
+    fn keeps_to_offer(&self) -> bool {
+        true
+    }
+
     fn take_ruled(&mut self) -> Usage {
         std::mem::take(&mut self.ruled)
     }

@@ -6,6 +6,7 @@ mod page;
 mod report;
 mod rig;
 mod scenario;
+mod speed;
 mod students;
 
 use std::io;
@@ -29,6 +30,8 @@ pub(super) struct Args {
     pub(in crate::cli) student: students::Args,
     #[command(flatten)]
     pub(in crate::cli) page: page::Args,
+    #[command(flatten)]
+    pub(in crate::cli) speed: speed::Args,
     /// Folder of scenarios
     #[arg(long, value_name = "FOLDER", default_value = "policies/cabin/scenarios")]
     scenarios: PathBuf,
@@ -62,6 +65,31 @@ pub(super) struct Args {
 }
 
 impl Args {
+    /// Measures the speed of the model.
+    #[cfg(feature = "llama")]
+    pub(super) fn measure(&self, policy: &std::path::Path, json: Option<&PathBuf>) -> Result<Exit, CliError> {
+        let policy = load::policy(policy)?;
+        let speed = self.speed.measure(&self.student.llama_config()?, &policy)?;
+        if let Some(out) = json {
+            let text = serde_json::to_string_pretty(&speed).unwrap_or_default();
+            replace(out, text.as_bytes()).map_err(|source| CliError::File { path: out.display().to_string(), source })?;
+        }
+        let mut out = io::stdout().lock();
+        for m in &speed.measures {
+            let bar = m.bar.as_deref().map(|bar| format!("  must be {bar}")).unwrap_or_default();
+            let met = m.met.map_or("", |met| if met { ": met" } else { ": MISSED" });
+            let (name, value, unit) = (&m.name, m.value, &m.unit);
+            io::Write::write_fmt(&mut out, format_args!("{name:<36} {value:>10.2} {unit}{bar}{met}\n"))
+                .map_err(CliError::output)?;
+        }
+        Ok(Exit::Done)
+    }
+
+    #[cfg(not(feature = "llama"))]
+    pub(super) fn measure(&self, _: &std::path::Path, _: Option<&PathBuf>) -> Result<Exit, CliError> {
+        Err(CliError::Unknown("this build has no local model; build it with the feature `llama`".to_owned()))
+    }
+
     /// Runs the suite; `seeds` times each scenario.
     pub(super) fn run(&self, policy: &std::path::Path, seeds: u32, json: Option<&PathBuf>) -> Result<Exit, CliError> {
         if let Some(out) = json {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::report::{Passed, Report, Sum};
 use super::rig::Harness;
+use super::speed::Speed;
 use crate::cli::output::replace;
 use crate::cli::{CliError, Exit};
 
@@ -22,22 +23,6 @@ pub(in crate::cli) struct Args {
     /// Write the page here
     #[arg(long, value_name = "HTML", requires = "from")]
     pub(in crate::cli) page: Option<PathBuf>,
-}
-
-/// A measure of speed, as `--speed` writes it.
-#[derive(Debug, Clone, Deserialize)]
-struct Speed {
-    model: String,
-    measures: Vec<Measure>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Measure {
-    name: String,
-    value: f64,
-    unit: String,
-    bar: Option<String>,
-    met: Option<bool>,
 }
 
 #[derive(Deserialize)]

@@ -91,9 +91,10 @@ impl Args {
         Ok(Models { student, escalation: None })
     }
 
+    /// How the local model is run.
     #[cfg(feature = "llama")]
-    fn llama(&self, policy: &Policy) -> Result<Box<dyn Student>, CliError> {
-        use crate::student::{Llama, LlamaConfig, Settings, examples};
+    pub(super) fn llama_config(&self) -> Result<crate::student::LlamaConfig, CliError> {
+        use crate::student::{LlamaConfig, Settings, examples};
         let model = |e: StudentError| CliError::Peer(e.to_string());
         let path = self.model.clone().ok_or_else(|| CliError::Unknown("`--student llama` needs --model".to_owned()))?;
         let shots = self.examples.as_deref().map(examples).transpose().map_err(model)?.unwrap_or_default();
@@ -101,7 +102,13 @@ impl Args {
         let mut config = LlamaConfig::new(path, shots).with(settings);
         config.threads = self.threads.unwrap_or(config.threads);
         config.cache.clone_from(&self.cache);
-        let mut llama = Llama::load(config).map_err(model)?;
+        Ok(config)
+    }
+
+    #[cfg(feature = "llama")]
+    fn llama(&self, policy: &Policy) -> Result<Box<dyn Student>, CliError> {
+        let model = |e: StudentError| CliError::Peer(e.to_string());
+        let mut llama = crate::student::Llama::load(self.llama_config()?).map_err(model)?;
         // The prefix is computed before anything is measured, for every configuration alike.
         llama.prepare(&policy.inventory).map_err(model)?;
         Ok(Box::new(llama))
