@@ -25,6 +25,7 @@ use crate::cli::{CliError, Exit, load};
 
 /// What the suite is run with.
 #[derive(Debug, Clone, clap::Args)]
+#[group(skip)]
 pub(super) struct Args {
     #[command(flatten)]
     pub(in crate::cli) student: students::Args,

@@ -16,6 +16,7 @@ const STYLE: &str = include_str!("page.css");
 
 /// Make one page with charts from the JSON of runs
 #[derive(Debug, Clone, clap::Args)]
+#[group(skip)]
 pub(in crate::cli) struct Args {
     /// JSON that `obligato bench --student … --json` wrote, and that `obligato bench --speed --json` did
     #[arg(long, value_name = "JSON", num_args = 1.., requires = "page")]

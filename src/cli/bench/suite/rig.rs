@@ -1,6 +1,6 @@
 //! One scenario driven once: with the harness, with its verification alone, or without it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -88,6 +88,8 @@ pub(super) struct Run {
     pub(super) model_calls: u32,
     pub(super) tokens: u32,
     pub(super) took: Duration,
+    /// Calls that the student drafted, by their keys.
+    drafted: HashSet<String>,
     /// Objections, for the reader of a report.
     pub(super) notes: Vec<String>,
 }
@@ -145,7 +147,7 @@ impl Bench<'_> {
             // One question is answered; a second one has no scripted answer.
             for _ in 0..2 {
                 agreed |= is_plain_yes(&self.policy.read(&says));
-                let mut listen = |event: Event| run.hear(event);
+                let mut listen = |event: Event| run.hear(self.policy, event);
                 let heard = Heard::text(&says);
                 let report = session.turn(models, self.runtime, &heard, &Cancel::default(), &mut listen);
                 run.model_calls += report.model_calls;
@@ -166,10 +168,18 @@ impl Bench<'_> {
 }
 
 impl Run {
-    fn hear(&mut self, event: Event) {
+    fn hear(&mut self, policy: &Policy, event: Event) {
         let call = |c: &crate::model::ReportedCall| ToolCall::new(&c.tool, c.arguments.clone());
         match event {
-            Event::Executed { call: done, wanted_by, .. } if wanted_by == "student" => self.want(call(&done)),
+            Event::Executed { call: done, wanted_by, .. } if wanted_by == "student" => {
+                let done = call(&done);
+                // A read that nobody drafted is the harness's own.
+                let writes = policy.inventory.get(done.tool.as_str()).is_some_and(|t| t.is_write());
+                match writes || self.drafted.contains(done.key().as_str()) {
+                    true => self.want(done),
+                    false => self.unaided += 1,
+                }
+            }
             Event::Executed { .. } => self.unaided += 1,
             Event::Question { bound, .. } => bound.iter().for_each(|c| self.want(call(c))),
             Event::Judged { report } => {
@@ -177,6 +187,7 @@ impl Run {
                 self.notes.extend(report.findings.iter().map(|f| format!("{verdict}: [{}] {}", f.gate, f.because)));
             }
             Event::Drafted { reply, calls, generated_tokens, .. } => {
+                self.drafted.extend(calls.iter().map(|c| call(c).key().as_str().to_owned()));
                 let calls: Vec<String> = calls.iter().map(|c| call(c).to_string()).collect();
                 let said = reply.map(|r| format!("says \"{r}\"")).unwrap_or_default();
                 self.notes.push(format!("drafts {}{said} ({generated_tokens} tokens)", calls.join(", ")));

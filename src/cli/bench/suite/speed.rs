@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Measure the model's speed in place of running scenarios
 #[derive(Debug, Clone, clap::Args)]
+#[group(skip)]
 pub(in crate::cli) struct Args {
     /// Measure the speed of `--model`: prompt, generation, restored prefix, votes
     #[arg(long, requires = "model")]

@@ -30,6 +30,7 @@ pub(in crate::cli) enum Kind {
 
 /// Which student, and how it is run.
 #[derive(Debug, Clone, clap::Args)]
+#[group(skip)]
 pub(in crate::cli) struct Args {
     /// Run the scenarios with this student, in place of recorded tasks
     #[arg(long, value_enum)]
