@@ -68,7 +68,7 @@ mod wish;
 pub use findings::{CAPACITY, Findings};
 pub use probe::probe;
 pub use run::{GateFault, Health, run};
-pub use said::numbers;
+pub use said::{numbers, says_unit, segment};
 pub use view::{Exhausted, View};
 
 use crate::model::{GateName, Tier};

@@ -136,7 +136,7 @@ fn sentence(reading: &Reading<'_>, at: usize) -> (usize, usize) {
 }
 
 /// The words around a position, from one comma or `and` to the next.
-pub(super) fn segment(reading: &Reading<'_>, at: usize) -> (usize, usize) {
+pub fn segment(reading: &Reading<'_>, at: usize) -> (usize, usize) {
     let words = reading.words();
     let clause = words.get(at).map(|w| w.clause);
     let inside = |i: &usize| words.get(*i).map(|w| w.clause) == clause;
@@ -153,7 +153,7 @@ pub(super) fn segment(reading: &Reading<'_>, at: usize) -> (usize, usize) {
 }
 
 /// Whether a unit is said there that nothing else which can be set is measured in: `my side to 22 degrees`.
-pub(super) fn says_unit(policy: &Policy, reading: &Reading<'_>, (start, end): (usize, usize), tool: ToolIx) -> bool {
+pub fn says_unit(policy: &Policy, reading: &Reading<'_>, (start, end): (usize, usize), tool: ToolIx) -> bool {
     let units = |ix: ToolIx| {
         let attributes = policy.model.tool(ix).into_iter().flat_map(|e| e.attributes());
         attributes.filter_map(|a| policy.model.attribute(a)).map(|a| a.unit.as_str()).filter(|u| !u.is_empty())

@@ -97,11 +97,15 @@ pub enum PhraseRole {
     Greeting,
     /// Makes of a step a small one (`a bit`).
     Small,
+    /// Upwards from what is now (`warmer`).
+    More,
+    /// Downwards from what is now (`cooler`).
+    Less,
 }
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 44] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -144,6 +148,8 @@ impl PhraseRole {
         Self::Target,
         Self::Greeting,
         Self::Small,
+        Self::More,
+        Self::Less,
     ];
 
     /// The bit of this role in a set of roles.

@@ -13,6 +13,9 @@ pub const MAX_CALLS: usize = 4;
 /// Longest reply, in characters: some twenty seconds of speech.
 pub const MAX_REPLY_CHARS: usize = 240;
 
+/// How much more welcome a call for each thing that was asked for is than one call, in nats.
+const SEVERAL: f32 = 4.0;
+
 /// A tool on offer.
 #[derive(Debug, Clone, Copy)]
 pub struct Offered<'a> {
@@ -36,6 +39,8 @@ impl<'a> Offered<'a> {
 pub struct DraftGrammar<'a> {
     /// The tools on offer, in any order; none leaves only a reply.
     pub tools: &'a [Offered<'a>],
+    /// The tools of each thing that is asked for, where there are several: one call each, in order.
+    pub each: &'a [Vec<Offered<'a>>],
     /// What this car lacks.
     pub removed: &'a Removed,
     /// Identifiers that were observed; none: any text may stand for one.
@@ -55,6 +60,9 @@ impl DraftGrammar<'_> {
         let reply = text(&mut rules, 1, MAX_REPLY_CHARS);
         let reply = Node::Sequence(vec![Node::literal(form::SAY_OPEN), reply, Node::literal(form::SAY_CLOSE)]);
         let mut ways = vec![(self.reply, reply)];
+        if let Some(all) = self.sequence(&mut rules) {
+            ways.insert(0, (SEVERAL, all));
+        }
         if !calls.is_empty() {
             let call = rules.add(Node::weighed(calls));
             let more = Node::Sequence(vec![Node::literal(form::BETWEEN), call.clone()]);
@@ -69,6 +77,26 @@ impl DraftGrammar<'_> {
         }
         let root = Node::Sequence(vec![Node::weighed(ways), Node::literal("\n")]);
         rules.into_grammar(root)
+    }
+
+    /// One call for each thing that is asked for; `None` where there is one alone.
+    fn sequence(&self, rules: &mut Rules) -> Option<Node> {
+        if self.each.len() < 2 {
+            return None;
+        }
+        let mut parts = vec![Node::literal(form::OPEN)];
+        for (at, tools) in self.each.iter().enumerate() {
+            if at > 0 {
+                parts.push(Node::literal(form::BETWEEN));
+            }
+            let calls: Vec<(f32, Node)> = tools.iter().filter_map(|t| Some((t.weight, self.call(t, rules)?))).collect();
+            if calls.is_empty() {
+                return None;
+            }
+            parts.push(rules.add(Node::weighed(calls)));
+        }
+        parts.push(Node::literal(form::CLOSE));
+        Some(Node::Sequence(parts))
     }
 
     /// One call; `None` where the tool cannot be called here and now, or its schema is no schema.
@@ -113,7 +141,7 @@ mod tests {
 
     fn grammar(inventory: &Inventory, removed: &Removed) -> Grammar {
         let tools: Vec<Offered<'_>> = inventory.iter().map(Offered::any).collect();
-        DraftGrammar { tools: &tools, removed, identifiers: None, calls: MAX_CALLS, reply: 0.0 }.build()
+        DraftGrammar { tools: &tools, each: &[], removed, identifiers: None, calls: MAX_CALLS, reply: 0.0 }.build()
     }
 
     #[test]

@@ -102,8 +102,12 @@ impl Values<'_> {
             let rest = self.branches(schema, &branch.rest, true);
             Node::Sequence(vec![Node::literal(format!("{comma}{}:", Json::from(name.as_str()))), value, rest])
         });
-        let ways = ways.collect();
-        self.rules.add(Node::one_of(ways))
+        let mut ways: Vec<Node> = ways.collect();
+        let node = match (ways.len(), ways.pop()) {
+            (1, Some(only)) => only,
+            (_, last) => Node::weighed(branches.iter().map(|b| b.weight).zip(ways.into_iter().chain(last)).collect()),
+        };
+        self.rules.add(node)
     }
 
     /// One value.

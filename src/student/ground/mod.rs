@@ -4,20 +4,25 @@
 //! The gates decide: an argument list is kept when they would not object to it ([`probe`]), so that a draft written
 //! from what is left cannot be rejected for a value that nobody gave. What they leave open is narrowed to what the
 //! driver's own words name. Where no value can be found for a number, the call is drafted without it, and the
-//! harness asks for it.
+//! harness asks for it. Words that point to a tool or a value without deciding it only make it more welcome: the
+//! model has the last word among what is left.
 
+mod asks;
 #[cfg(test)]
 mod tests;
 mod tree;
 mod values;
+mod weights;
 
 pub use tree::{Branch, Slot};
 
 use serde_json::{Map, Value as Json};
 
+use self::asks::{Ask, asks};
+use self::tree::Part;
 use self::values::Values;
 use super::grammar::order;
-use crate::gates::probe;
+use crate::gates::{probe, says_unit};
 use crate::model::{Draft, Finding, Tier, ToolCall};
 use crate::obligations::Said;
 use crate::policy::{PhraseRole, Policy, Reading};
@@ -28,12 +33,6 @@ use crate::tools::{Param, ParamType, Tool, ToolIx};
 const PROBED: usize = 640;
 /// Tools that are put before the gates.
 const MOST: usize = 16;
-/// How much a tool whose subject is named is more welcome than one that merely shares words, in nats.
-const NAMED: f32 = 2.0;
-/// How much one whose action is named too.
-const DOES: f32 = 1.0;
-/// What a share of the best word score is worth, in nats.
-const SHARE: f32 = 1.0;
 
 /// A conversation, and the policy that it is judged under.
 #[derive(Debug, Clone, Copy)]
@@ -60,34 +59,33 @@ pub struct Grounded {
 pub struct Ground {
     /// Tools, the best first.
     pub tools: Vec<Grounded>,
-    /// Most calls in one draft.
-    pub calls: usize,
+    /// The tools of each thing that is asked for, where there are several: one call each, in order.
+    pub each: Vec<Vec<Grounded>>,
     /// How welcome a reply without a call is, in nats; 0 where no tool stands out.
     pub reply: f32,
 }
 
-impl Grounding<'_> {
+/// Argument lists of one tool, each with what the gates find.
+type Probed = Vec<(Vec<Part>, Vec<Finding>)>;
+
+impl<'a> Grounding<'a> {
     /// What can be drafted of these tools, each with its score by words, best first.
     pub fn ground(&self, ranked: &[(ToolIx, f32)]) -> Ground {
         let Some(reading) = self.reading() else { return Ground::default() };
         let ranked = self.named(&reading, ranked);
-        let best = ranked.iter().map(|(_, score)| *score).fold(f32::MIN_POSITIVE, f32::max);
-        let mut tools: Vec<Grounded> = Vec::new();
-        for (ix, score) in &ranked {
-            let Some(tool) = self.policy.inventory.at(*ix) else { continue };
-            let Some(arguments) = self.arguments(&reading, *ix, tool) else { continue };
-            let named = if reading.names(*ix) { NAMED } else { 0.0 };
-            let does = if reading.does(*ix) { DOES } else { 0.0 };
-            let share = SHARE * (score / best).max(1e-3).ln();
-            tools.push(Grounded { tool: *ix, weight: named + does + share, arguments });
+        let tools = self.tools(&reading, &ranked, None);
+        let asked = asks(self.policy, &reading);
+        let mut each: Vec<Vec<Grounded>> = Vec::new();
+        if asked.len() > 1 {
+            for ask in &asked {
+                let own: Vec<(ToolIx, f32)> = ranked.iter().filter(|(t, _)| ask.tools.contains(t)).copied().collect();
+                each.push(self.tools(&reading, &own, Some(ask)));
+            }
         }
-        let top = tools.iter().map(|t| t.weight).fold(f32::NEG_INFINITY, f32::max);
-        tools.iter_mut().for_each(|t| t.weight -= top);
-        let wanted = tools.iter().any(|t| {
-            let is_write = self.policy.inventory.at(t.tool).is_some_and(Tool::is_write);
-            is_write && reading.names(t.tool)
-        });
-        Ground { calls: self.asks(&reading), reply: if wanted { -2.0 * NAMED } else { 0.0 }, tools }
+        if each.iter().any(Vec::is_empty) {
+            each.clear();
+        }
+        Ground { reply: weights::reply(self.policy, &reading, &tools), tools, each }
     }
 
     /// The reads without which no value can be found for what the driver's words name: made before anything is
@@ -96,22 +94,16 @@ impl Grounding<'_> {
         let Some(reading) = self.reading() else { return Vec::new() };
         let mut reads: Vec<ToolCall> = Vec::new();
         for (tool, ix) in self.policy.inventory.iter().zip((0_u16..).map(ToolIx)) {
-            if !tool.is_write() || !reading.names(ix) || self.history.removed().tool(tool.name.as_str()) {
+            if !tool.is_write() || !self.is_named(&reading, ix) || self.history.removed().tool(tool.name.as_str()) {
                 continue;
             }
-            let mut owed: Option<Vec<ToolCall>> = None;
-            for (_, findings) in self.probed(&reading, ix, tool).into_iter().flatten() {
-                if findings.iter().any(|f| f.tier == Tier::Hard) {
-                    continue;
-                }
-                let demanded: Vec<ToolCall> =
-                    findings.into_iter().filter(|f| f.tier == Tier::Owed).flat_map(|f| f.remedy).collect();
-                owed = Some(match owed {
-                    None => demanded,
-                    Some(known) => known.into_iter().filter(|k| demanded.iter().any(|d| d.key() == k.key())).collect(),
-                });
+            let said = Said::about(&reading, ix);
+            let values = self.values(&reading, &said, ix, None);
+            let mut owed: Vec<ToolCall> = values.unread(tool);
+            if owed.is_empty() {
+                owed = self.owed(&reading, ix, tool);
             }
-            for read in owed.into_iter().flatten() {
+            for read in owed {
                 if !reads.iter().any(|r| r.key() == read.key()) {
                     reads.push(read);
                 }
@@ -129,9 +121,30 @@ impl Grounding<'_> {
         found
     }
 
-    fn reading(&self) -> Option<Reading<'_>> {
+    /// Reads that the gates demand whichever of the possible values is drafted.
+    fn owed(&self, reading: &Reading<'_>, ix: ToolIx, tool: &Tool) -> Vec<ToolCall> {
+        let mut owed: Option<Vec<ToolCall>> = None;
+        for (_, findings) in self.probed(reading, ix, tool, None).into_iter().flatten() {
+            if findings.iter().any(|f| f.tier == Tier::Hard) {
+                continue;
+            }
+            let demanded: Vec<ToolCall> =
+                findings.into_iter().filter(|f| f.tier == Tier::Owed).flat_map(|f| f.remedy).collect();
+            owed = Some(match owed {
+                None => demanded,
+                Some(known) => known.into_iter().filter(|k| demanded.iter().any(|d| d.key() == k.key())).collect(),
+            });
+        }
+        owed.unwrap_or_default()
+    }
+
+    fn reading(&self) -> Option<Reading<'a>> {
         let said = self.history.driver().last()?;
         Some(self.policy.lexicon().read(said.words.clone()))
+    }
+
+    fn is_named(&self, reading: &Reading<'_>, tool: ToolIx) -> bool {
+        reading.names(tool) || says_unit(self.policy, reading, (0, reading.words().len()), tool)
     }
 
     /// These tools and those whose subject the policy's own words name: what people say in another language than the
@@ -141,7 +154,7 @@ impl Grounding<'_> {
         let best = ranked.iter().map(|(_, score)| *score).fold(1.0_f32, f32::max);
         let here = |t: &Tool| !self.history.removed().tool(t.name.as_str());
         for (_, ix) in self.policy.inventory.iter().zip((0_u16..).map(ToolIx)).filter(|(tool, _)| here(tool)) {
-            let more = all.len() < MOST && reading.names(ix) && !all.iter().any(|(known, _)| *known == ix);
+            let more = all.len() < MOST && self.is_named(reading, ix) && !all.iter().any(|(known, _)| *known == ix);
             if more {
                 // Below what shares words, above nothing.
                 all.push((ix, best * 0.5));
@@ -150,36 +163,38 @@ impl Grounding<'_> {
         all
     }
 
-    /// How many things are asked for: stretches of words that name what different tools act on.
-    fn asks(&self, reading: &Reading<'_>) -> usize {
-        let joins = |at: usize| reading.role(PhraseRole::And).any(|h| h.start == at);
-        let mut segments: Vec<Vec<ToolIx>> = vec![Vec::new()];
-        let mut clause = 0;
-        for (at, (word, _)) in reading.words().iter().enumerate() {
-            if word.clause != clause || joins(at) {
-                clause = word.clause;
-                segments.push(Vec::new());
-            }
-            let writes = |t: &ToolIx| self.policy.inventory.at(*t).is_some_and(Tool::is_write);
-            let named = reading.nouns().filter(|h| h.start == at).flat_map(|h| h.nouns()).filter(writes);
-            if let Some(segment) = segments.last_mut() {
-                segment.extend(named);
-            }
+    /// Tools with what can be drafted of them, the most welcome at 0.
+    fn tools(&self, reading: &Reading<'_>, ranked: &[(ToolIx, f32)], ask: Option<&Ask>) -> Vec<Grounded> {
+        let best = ranked.iter().map(|(_, score)| *score).fold(f32::MIN_POSITIVE, f32::max);
+        let mut tools: Vec<Grounded> = Vec::new();
+        for (ix, score) in ranked {
+            let Some(tool) = self.policy.inventory.at(*ix) else { continue };
+            let Some(arguments) = self.arguments(reading, *ix, tool, ask) else { continue };
+            let said = Said::about(reading, *ix);
+            let fits = self.values(reading, &said, *ix, ask).fits(tool);
+            let weight = weights::tool(reading, *ix, tool, self.is_named(reading, *ix), score / best, fits);
+            tools.push(Grounded { tool: *ix, weight, arguments });
         }
-        let mut asks: Vec<Vec<ToolIx>> = Vec::new();
-        for segment in segments.into_iter().filter(|s| !s.is_empty()) {
-            if !asks.iter().any(|a| a.iter().any(|t| segment.contains(t))) {
-                asks.push(segment);
-            }
-        }
-        asks.len().max(1)
+        let top = tools.iter().map(|t| t.weight).fold(f32::NEG_INFINITY, f32::max);
+        tools.iter_mut().for_each(|t| t.weight -= top);
+        tools
+    }
+
+    fn values<'v>(
+        &'v self,
+        reading: &'v Reading<'v>,
+        said: &'v Said<'v, 'v>,
+        tool: ToolIx,
+        ask: Option<&Ask>,
+    ) -> Values<'v> {
+        Values { policy: self.policy, history: self.history, reading, said, tool, range: ask.map(|a| a.range) }
     }
 
     /// The argument lists of a tool that the gates would let pass; `None` where there is none.
     #[allow(clippy::option_option)]
-    fn arguments(&self, reading: &Reading<'_>, ix: ToolIx, tool: &Tool) -> Option<Option<Vec<Branch>>> {
-        let Some(probed) = self.probed(reading, ix, tool) else { return Some(None) };
-        let mut passed: Vec<Vec<(String, Slot)>> = probed
+    fn arguments(&self, reading: &Reading<'_>, ix: ToolIx, tool: &Tool, ask: Option<&Ask>) -> Option<Option<Vec<Branch>>> {
+        let Some(probed) = self.probed(reading, ix, tool, ask) else { return Some(None) };
+        let mut passed: Vec<Vec<Part>> = probed
             .into_iter()
             .filter(|(_, findings)| findings.iter().all(|f| f.tier != Tier::Hard))
             .map(|(list, _)| list)
@@ -192,29 +207,22 @@ impl Grounding<'_> {
     }
 
     /// Whether a call would make any field another than it is known to be.
-    fn changes(&self, tool: ToolIx, list: &[(String, Slot)]) -> bool {
-        let values = list.iter().filter_map(|(name, slot)| match slot {
-            Slot::Value(value) => Some((name.clone(), value.clone())),
-            Slot::Open => None,
-        });
-        let arguments: Map<String, Json> = values.collect();
-        let written = self.policy.model.writes(tool, &arguments, self.history.side());
+    fn changes(&self, tool: ToolIx, list: &[Part]) -> bool {
+        let written = self.policy.model.writes(tool, &closed(list), self.history.side());
         written.is_empty() || written.iter().any(|w| self.history.world().get(w.cell).value != w.value)
     }
 
     /// Argument lists with what the gates find; `None` where there are too many to ask about.
-    fn probed(&self, reading: &Reading<'_>, ix: ToolIx, tool: &Tool) -> Option<Vec<(Vec<(String, Slot)>, Vec<Finding>)>> {
+    fn probed(&self, reading: &Reading<'_>, ix: ToolIx, tool: &Tool, ask: Option<&Ask>) -> Option<Probed> {
         let schema: Json = serde_json::from_str(&tool.schema).ok()?;
         let said = Said::about(reading, ix);
-        let values = Values { policy: self.policy, history: self.history, reading, said: &said, tool: ix };
+        let values = self.values(reading, &said, ix, ask);
         let name = tool.name.as_str();
         let removed = self.history.removed();
         let here = |p: &&str| !removed.parameter(name, p);
         let params: Vec<&Param> = order(&schema).into_iter().filter(here).filter_map(|p| tool.param(p)).collect();
         let mut lists = self.lists(tool, &params, &values, &[])?;
-        let passes = |lists: &[(Vec<(String, Slot)>, Vec<Finding>)]| {
-            lists.iter().any(|(_, findings)| findings.iter().all(|f| f.tier != Tier::Hard))
-        };
+        let passes = |lists: &Probed| lists.iter().any(|(_, findings)| findings.iter().all(|f| f.tier != Tier::Hard));
         if !passes(&lists) && tool.is_write() {
             // Nobody gave the number: the call is drafted without it, and the driver is asked.
             let numbers: Vec<&str> =
@@ -226,14 +234,8 @@ impl Grounding<'_> {
         Some(lists)
     }
 
-    fn lists(
-        &self,
-        tool: &Tool,
-        params: &[&Param],
-        values: &Values<'_>,
-        without: &[&str],
-    ) -> Option<Vec<(Vec<(String, Slot)>, Vec<Finding>)>> {
-        let mut lists: Vec<Vec<(String, Slot)>> = vec![Vec::new()];
+    fn lists(&self, tool: &Tool, params: &[&Param], values: &Values<'_>, without: &[&str]) -> Option<Probed> {
+        let mut lists: Vec<Vec<Part>> = vec![Vec::new()];
         for param in params.iter().filter(|p| !without.contains(&p.name.as_str())) {
             let slots = values.of(param);
             // What is optional is drafted where it was said.
@@ -247,23 +249,19 @@ impl Grounding<'_> {
             lists = lists
                 .iter()
                 .flat_map(|list| {
-                    let with = slots.iter().map(|slot| {
+                    let with = slots.iter().map(|(slot, weight)| {
                         let mut longer = list.clone();
-                        longer.push((param.name.clone(), slot.clone()));
+                        longer.push(Part { name: param.name.clone(), slot: slot.clone(), weight: *weight });
                         longer
                     });
                     with.chain(optional.then(|| list.clone())).collect::<Vec<_>>()
                 })
                 .collect();
         }
-        let probe = |list: Vec<(String, Slot)>| {
-            let closed = list.iter().filter_map(|(name, slot)| match slot {
-                Slot::Value(value) => Some((name.clone(), value.clone())),
-                Slot::Open => None,
-            });
-            let call = ToolCall::new(tool.name.as_str(), closed.collect::<Map<_, _>>());
+        let probe = |list: Vec<Part>| {
+            let call = ToolCall::new(tool.name.as_str(), closed(&list));
             // A clause about the arguments as a whole; one that is open or asked for is not there yet.
-            let whole = without.is_empty() && list.iter().all(|(_, slot)| *slot != Slot::Open);
+            let whole = without.is_empty() && list.iter().all(|p| p.slot != Slot::Open);
             if whole && !self.policy.inventory.check(&call, self.history.removed()).is_empty() {
                 return None;
             }
@@ -272,4 +270,13 @@ impl Grounding<'_> {
         };
         Some(lists.into_iter().filter_map(probe).collect())
     }
+}
+
+/// The arguments whose values are decided.
+fn closed(list: &[Part]) -> Map<String, Json> {
+    let decided = list.iter().filter_map(|part| match &part.slot {
+        Slot::Value(value) => Some((part.name.clone(), value.clone())),
+        Slot::Open => None,
+    });
+    decided.collect()
 }

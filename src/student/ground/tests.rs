@@ -98,20 +98,20 @@ fn grammar(policy: &Policy, history: &History, retriever: &Retriever, said: &str
     let grounding = Grounding { policy, history };
     let ranked = retriever.scored(&policy.inventory, history.removed(), &[(said, 1.0)], 10);
     let ground = grounding.ground(&ranked);
-    let tools: Vec<Offered<'_>> = ground
-        .tools
-        .iter()
-        .map(|t| Offered { tool: policy.inventory.at(t.tool).unwrap(), weight: t.weight, arguments: t.arguments.as_deref() })
-        .collect();
+    let tools = on_offer(policy, &ground.tools);
+    let each: Vec<Vec<Offered<'_>>> = ground.each.iter().map(|e| on_offer(policy, e)).collect();
     let identifiers = grounding.identifiers();
-    DraftGrammar {
-        tools: &tools,
-        removed: history.removed(),
-        identifiers: Some(&identifiers),
-        calls: ground.calls,
-        reply: ground.reply,
-    }
-    .build()
+    let removed = history.removed();
+    DraftGrammar { tools: &tools, each: &each, removed, identifiers: Some(&identifiers), calls: 1, reply: ground.reply }.build()
+}
+
+fn on_offer<'a>(policy: &'a Policy, tools: &'a [Grounded]) -> Vec<Offered<'a>> {
+    let one = |t: &'a Grounded| Offered {
+        tool: policy.inventory.at(t.tool).unwrap(),
+        weight: t.weight,
+        arguments: t.arguments.as_deref(),
+    };
+    tools.iter().map(one).collect()
 }
 
 /// What the grammar of this moment writes, the gates of provenance do not reject; a number that nobody gave is left

@@ -11,23 +11,34 @@ pub enum Slot {
     Open,
 }
 
+/// One argument of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Part {
+    pub(super) name: String,
+    pub(super) slot: Slot,
+    /// How welcome the value is, in nats.
+    pub(super) weight: f32,
+}
+
 /// One argument and the ones that may follow it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Branch {
     /// Name and value; none: the list ends here.
     pub argument: Option<(String, Slot)>,
+    /// How welcome it is, in nats.
+    pub weight: f32,
     /// What may follow.
     pub rest: Vec<Branch>,
 }
 
 /// Joins lists that begin alike.
-pub(super) fn tree(lists: &[Vec<(String, Slot)>]) -> Vec<Branch> {
-    let all: Vec<&[(String, Slot)]> = lists.iter().map(Vec::as_slice).collect();
+pub(super) fn tree(lists: &[Vec<Part>]) -> Vec<Branch> {
+    let all: Vec<&[Part]> = lists.iter().map(Vec::as_slice).collect();
     branches(&all)
 }
 
-fn branches(lists: &[&[(String, Slot)]]) -> Vec<Branch> {
-    let mut heads: Vec<Option<&(String, Slot)>> = Vec::new();
+fn branches(lists: &[&[Part]]) -> Vec<Branch> {
+    let mut heads: Vec<Option<&Part>> = Vec::new();
     for list in lists {
         if !heads.contains(&list.first()) {
             heads.push(list.first());
@@ -36,11 +47,14 @@ fn branches(lists: &[&[(String, Slot)]]) -> Vec<Branch> {
     heads
         .into_iter()
         .map(|head| {
-            let below: Vec<&[(String, Slot)]> = match head {
+            let below: Vec<&[Part]> = match head {
                 None => Vec::new(),
-                Some(head) => lists.iter().filter_map(|l| l.split_first()).filter(|(h, _)| *h == head).map(|(_, r)| r).collect(),
+                Some(head) => {
+                    lists.iter().filter_map(|l| l.split_first()).filter(|(h, _)| *h == head).map(|(_, r)| r).collect()
+                }
             };
-            Branch { argument: head.cloned(), rest: branches(&below) }
+            let weight = head.map_or(0.0, |part| part.weight);
+            Branch { argument: head.map(|p| (p.name.clone(), p.slot.clone())), weight, rest: branches(&below) }
         })
         .collect()
 }
@@ -50,8 +64,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn value(name: &str, value: Json) -> (String, Slot) {
-        (name.to_owned(), Slot::Value(value))
+    fn value(name: &str, value: Json) -> Part {
+        Part { name: name.to_owned(), slot: Slot::Value(value), weight: 0.0 }
     }
 
     #[test]

@@ -30,10 +30,10 @@ use self::owner::{Owner, Request};
 use super::grammar::{DraftGrammar, Grammar, MAX_CALLS, Offered};
 use super::prompt::Shot;
 use super::retrieve::Retriever;
-use super::{Answer, CALL_PREFIX, Example, Ground, Offer, Prompt, Student, StudentError, Usage, form, prompt};
+use super::{Answer, CALL_PREFIX, Example, Ground, Grounded, Offer, Prompt, Student, StudentError, Usage, form, prompt};
 use crate::critic::{Case, Judge, JudgeError, Ruling};
 use crate::model::CallId;
-use crate::tools::Inventory;
+use crate::tools::{Inventory, Tool};
 
 /// Tools that one draft may choose from.
 const OFFERED: usize = 10;
@@ -214,7 +214,7 @@ impl Llama {
 fn grammar(prompt: &Prompt<'_>, retriever: &Retriever) -> Grammar {
     let (inventory, removed) = (prompt.inventory, prompt.removed);
     let plain = |tools: &[Offered<'_>]| {
-        DraftGrammar { tools, removed, identifiers: None, calls: MAX_CALLS, reply: 0.0 }.build()
+        DraftGrammar { tools, each: &[], removed, identifiers: None, calls: MAX_CALLS, reply: 0.0 }.build()
     };
     match prompt.offer {
         Offer::All => plain(&inventory.iter().map(Offered::any).collect::<Vec<_>>()),
@@ -225,19 +225,22 @@ fn grammar(prompt: &Prompt<'_>, retriever: &Retriever) -> Grammar {
         }
         Offer::Grounded(grounding) => {
             let ranked = retriever.scored(inventory, removed, &prompt::request(prompt), OFFERED);
-            let Ground { tools, calls, reply } = grounding.ground(&ranked);
-            let offered = |t: &super::Grounded| (inventory.at(t.tool), t.weight, t.arguments.clone());
-            let offered: Vec<_> = tools.iter().map(offered).collect();
-            let tools: Vec<Offered<'_>> = offered
-                .iter()
-                .filter_map(|(tool, weight, arguments)| {
-                    Some(Offered { tool: (*tool)?, weight: *weight, arguments: arguments.as_deref() })
-                })
-                .collect();
+            let Ground { tools, each, reply } = grounding.ground(&ranked);
+            let offered = |all: &'_ [Grounded]| -> Vec<_> { all.iter().map(|t| (t.clone(), inventory.at(t.tool))).collect() };
+            let (tools, each) = (offered(&tools), each.iter().map(|e| offered(e)).collect::<Vec<_>>());
+            let tools = on_offer(&tools);
+            let each: Vec<Vec<Offered<'_>>> = each.iter().map(|e| on_offer(e)).collect();
             let identifiers = grounding.identifiers();
-            DraftGrammar { tools: &tools, removed, identifiers: Some(&identifiers), calls, reply }.build()
+            DraftGrammar { tools: &tools, each: &each, removed, identifiers: Some(&identifiers), calls: 1, reply }.build()
         }
     }
+}
+
+fn on_offer<'a>(tools: &'a [(Grounded, Option<&'a Tool>)]) -> Vec<Offered<'a>> {
+    let each = tools.iter().filter_map(|(grounded, tool)| {
+        Some(Offered { tool: (*tool)?, weight: grounded.weight, arguments: grounded.arguments.as_deref() })
+    });
+    each.collect()
 }
 
 impl Student for Llama {

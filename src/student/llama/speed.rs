@@ -111,7 +111,7 @@ fn median(mut times: Vec<f64>) -> f64 {
 /// Any draft of any tool.
 fn draft_grammar(inventory: &Inventory) -> Grammar {
     let tools: Vec<Offered<'_>> = inventory.iter().map(Offered::any).collect();
-    DraftGrammar { tools: &tools, removed: &Removed::default(), identifiers: None, calls: MAX_CALLS, reply: 0.0 }.build()
+    DraftGrammar { tools: &tools, each: &[], removed: &Removed::default(), identifiers: None, calls: MAX_CALLS, reply: 0.0 }.build()
 }
 
 /// A grammar that any first token of a draft ends.
