@@ -101,11 +101,13 @@ pub enum PhraseRole {
     More,
     /// Downwards from what is now (`cooler`).
     Less,
+    /// Takes back what was said before it in the same breath (`no, I mean`).
+    Correction,
 }
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 45] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -150,6 +152,7 @@ impl PhraseRole {
         Self::Small,
         Self::More,
         Self::Less,
+        Self::Correction,
     ];
 
     /// The bit of this role in a set of roles.

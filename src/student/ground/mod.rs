@@ -166,13 +166,14 @@ impl<'a> Grounding<'a> {
     /// Tools with what can be drafted of them, the most welcome at 0.
     fn tools(&self, reading: &Reading<'_>, ranked: &[(ToolIx, f32)], ask: Option<&Ask>) -> Vec<Grounded> {
         let best = ranked.iter().map(|(_, score)| *score).fold(f32::MIN_POSITIVE, f32::max);
+        let wants = weights::wants(self.policy, reading, ranked.iter().map(|(t, _)| *t));
         let mut tools: Vec<Grounded> = Vec::new();
         for (ix, score) in ranked {
             let Some(tool) = self.policy.inventory.at(*ix) else { continue };
             let Some(arguments) = self.arguments(reading, *ix, tool, ask) else { continue };
             let said = Said::about(reading, *ix);
             let fits = self.values(reading, &said, *ix, ask).fits(tool);
-            let weight = weights::tool(reading, *ix, tool, self.is_named(reading, *ix), score / best, fits);
+            let weight = weights::tool(reading, (*ix, tool), self.is_named(reading, *ix), score / best, fits, wants);
             tools.push(Grounded { tool: *ix, weight, arguments });
         }
         let top = tools.iter().map(|t| t.weight).fold(f32::NEG_INFINITY, f32::max);

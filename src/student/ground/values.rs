@@ -23,7 +23,7 @@ const NAMES: usize = 40;
 
 /// How much less welcome a value is that was said before another one for the same argument, in nats: who corrects
 /// himself means the later.
-const EARLIER: f32 = 2.0;
+const EARLIER: f32 = 3.0;
 /// One that was said for something else in the same sentence.
 const ELSEWHERE: f32 = 4.0;
 /// Switching off where nothing says so.
@@ -120,7 +120,12 @@ impl Values<'_> {
         match named.is_empty() {
             true if param.required => even(words(members)),
             true => Vec::new(),
-            false => self.latest(named, |value| self.places(value.as_str().unwrap_or_default())),
+            false => {
+                let places = |value: &Json| self.places(value.as_str().unwrap_or_default());
+                let stands = |value: &Json| places(value).into_iter().any(|at| self.stands(at));
+                let left: Vec<Json> = named.iter().filter(|v| stands(v)).cloned().collect();
+                self.latest(if left.is_empty() { named } else { left }, places)
+            }
         }
     }
 
@@ -244,11 +249,25 @@ impl Values<'_> {
                 bound.iter().for_each(|value| add(*value, hit.start));
             }
         }
+        let inside = |at: &usize| self.range.is_none_or(|(start, end)| (start..end).contains(at));
+        for kept in [&inside as &dyn Fn(&usize) -> bool, &|at: &usize| self.stands(*at)] {
+            if found.iter().any(|(_, places)| places.iter().any(kept)) {
+                found.retain(|(_, places)| places.iter().any(kept));
+            }
+        }
+        if found.len() < 2 {
+            return found;
+        }
         let named = self.named(param, found.iter().map(|(value, _)| number(*value)).collect());
         if !named.is_empty() {
             found.retain(|(value, _)| named.contains(&number(*value)));
         }
         found
+    }
+
+    /// Whether words were not taken back: nothing after them corrects them.
+    fn stands(&self, at: usize) -> bool {
+        !self.reading.role(PhraseRole::Correction).any(|h| h.start > at)
     }
 
     /// Numbers by which something is to change: `two levels up`, `by 3 degrees`.

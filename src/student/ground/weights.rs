@@ -18,8 +18,23 @@ const OTHER: f32 = 4.0;
 /// A reply without a call where a write is named.
 const REPLY: f32 = 5.0;
 
-/// A tool, with its share of the best word score and the share of its arguments that are named.
-pub(super) fn tool(reading: &Reading<'_>, ix: ToolIx, tool: &Tool, named: bool, share: f32, fits: f32) -> f32 {
+/// Whether the words ask for something to be done: a switch, or the action of one of these writes.
+pub(super) fn wants(policy: &Policy, reading: &Reading<'_>, tools: impl Iterator<Item = ToolIx>) -> bool {
+    let switched = [PhraseRole::On, PhraseRole::Off, PhraseRole::Least].iter().any(|r| reading.has(*r));
+    let mut tools = tools.filter(|t| policy.inventory.at(*t).is_some_and(Tool::is_write));
+    switched || tools.any(|t| reading.names(t) && reading.does(t))
+}
+
+/// A tool, with its share of the best word score and the share of its arguments that are named; `wants` as above.
+pub(super) fn tool(
+    reading: &Reading<'_>,
+    (ix, tool): (ToolIx, &Tool),
+    named: bool,
+    share: f32,
+    fits: f32,
+    wants: bool,
+) -> f32 {
+    let fits = if named && tool.params.iter().all(|p| !p.required) { 1.0 } else { fits };
     let mut weight = SHARE * share.max(1e-3).ln() + FITS * fits;
     if named {
         weight += NAMED;
@@ -28,7 +43,6 @@ pub(super) fn tool(reading: &Reading<'_>, ix: ToolIx, tool: &Tool, named: bool, 
         weight += DOES;
     }
     let asks = is_question(reading);
-    let wants = reading.has(PhraseRole::On) || reading.has(PhraseRole::Off) || reading.has(PhraseRole::Least);
     if asks == tool.is_write() && (asks || wants) {
         weight -= OTHER;
     }
