@@ -16,7 +16,9 @@ pub(super) fn is_spoken_of(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhaus
     }
     for reading in view.heard()? {
         view.spend(reading.words().len())?;
-        if shares_a_word(view, reading, &subject.words, tool) || says_unit(view.policy, reading, (0, reading.words().len()), tool) {
+        if shares_a_word(view, reading, &subject.words, tool)
+            || says_unit(view.policy, reading, (0, reading.words().len()), tool)
+        {
             return Ok(true);
         }
     }

@@ -59,7 +59,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "OUT")]
     json: Option<PathBuf>,
     #[command(flatten)]
-    suite: suite::Args,
+    suite: Box<suite::Args>,
 }
 
 /// One run with and without the harness.

@@ -26,7 +26,11 @@ enum Item<'g> {
     /// What is left of a literal; never empty.
     Text(&'g str),
     Class(&'g [(char, char)]),
-    Again { node: &'g Node, min: usize, max: usize },
+    Again {
+        node: &'g Node,
+        min: usize,
+        max: usize,
+    },
 }
 
 /// One way through the grammar, with the weight of the choices on it, in nats.
@@ -245,7 +249,9 @@ mod tests {
     #[test]
     fn what_the_grammar_does_not_write_is_rejected() {
         let grammar = calls();
-        for text in ["do open(1)", "do open()\n", "do open(1234)\n", "do open_all(abcdef)\n", "do shut(1)\n", "do open_all(a\n"] {
+        for text in
+            ["do open(1)", "do open()\n", "do open(1234)\n", "do open_all(abcdef)\n", "do shut(1)\n", "do open_all(a\n"]
+        {
             assert!(!accepts(&grammar, text), "{text}");
         }
         assert!(accepts(&grammar, "do open_all(äöü)\n"));

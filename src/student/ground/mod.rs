@@ -193,7 +193,13 @@ impl<'a> Grounding<'a> {
 
     /// The argument lists of a tool that the gates would let pass; `None` where there is none.
     #[allow(clippy::option_option)]
-    fn arguments(&self, reading: &Reading<'_>, ix: ToolIx, tool: &Tool, ask: Option<&Ask>) -> Option<Option<Vec<Branch>>> {
+    fn arguments(
+        &self,
+        reading: &Reading<'_>,
+        ix: ToolIx,
+        tool: &Tool,
+        ask: Option<&Ask>,
+    ) -> Option<Option<Vec<Branch>>> {
         let Some(probed) = self.probed(reading, ix, tool, ask) else { return Some(None) };
         let mut passed: Vec<Vec<Part>> = probed
             .into_iter()

@@ -62,7 +62,9 @@ fn history(policy: &Policy, said: &str, start: &Map<String, Json>) -> History {
         "CURRENT_LOCATION = {\"id\":\"loc_hallbach_1001\",\"name\":\"Hallbach\"}\nDATETIME = {\"year\":2026,\"month\":6,\"day\":15,\"hour\":17,\"minute\":40}\n",
     );
     history.heard(said);
-    for (at, (tool, table)) in state.iter().filter(|(t, v)| v.is_table() && policy.inventory.get(t).is_some()).enumerate() {
+    for (at, (tool, table)) in
+        state.iter().filter(|(t, v)| v.is_table() && policy.inventory.get(t).is_some()).enumerate()
+    {
         let mut table = serde_json::to_value(table).unwrap();
         for (field, value) in start {
             if let Some(slot) = table.get_mut(field) {
@@ -85,7 +87,8 @@ fn history(policy: &Policy, said: &str, start: &Map<String, Json>) -> History {
 fn done(policy: &Policy, history: &mut History, at: usize, tool: &str, arguments: Json, result: &Json) {
     let id = format!("read_{at}");
     let requested = RequestedCall { id: id.clone(), tool: tool.to_owned(), arguments: arguments.to_string() };
-    let message = |role, text: String| Message { role, content: Some(text), tool_calls: Vec::new(), tool_call_id: None };
+    let message =
+        |role, text: String| Message { role, content: Some(text), tool_calls: Vec::new(), tool_call_id: None };
     let call = Message { content: None, tool_calls: vec![requested], ..message(Role::Assistant, String::new()) };
     let text = json!({"status": "SUCCESS", "result": result}).to_string();
     let answer = Message { tool_call_id: Some(id), ..message(Role::Tool, text) };
@@ -102,7 +105,8 @@ fn grammar(policy: &Policy, history: &History, retriever: &Retriever, said: &str
     let each: Vec<Vec<Offered<'_>>> = ground.each.iter().map(|e| on_offer(policy, e)).collect();
     let identifiers = grounding.identifiers();
     let removed = history.removed();
-    DraftGrammar { tools: &tools, each: &each, removed, identifiers: Some(&identifiers), calls: 1, reply: ground.reply }.build()
+    DraftGrammar { tools: &tools, each: &each, removed, identifiers: Some(&identifiers), calls: 1, reply: ground.reply }
+        .build()
 }
 
 fn on_offer<'a>(policy: &'a Policy, tools: &'a [Grounded]) -> Vec<Offered<'a>> {
@@ -121,8 +125,13 @@ fn no_gate_of_provenance_rejects_what_the_grammar_writes() {
     let policy = policy();
     let retriever = Retriever::new(&policy.inventory, &shots());
     let gates = [
-        "identifier-provenance", "numeric-provenance", "entity-binding", "preference-mismatch", "value-bounds",
-        "call-substitution", "schema-validity",
+        "identifier-provenance",
+        "numeric-provenance",
+        "entity-binding",
+        "preference-mismatch",
+        "value-bounds",
+        "call-substitution",
+        "schema-validity",
     ];
     let mut choices = Choices::new(3);
     let mut calls = 0;
@@ -148,7 +157,11 @@ fn no_gate_of_provenance_rejects_what_the_grammar_writes() {
             .check(&draft);
             for finding in checked.findings.iter().filter(|f| f.tier == Tier::Hard) {
                 let gate = finding.gate;
-                assert!(draft.calls.is_empty() || !gates.contains(&gate), "{said}: {line} [{gate}] {}", finding.because);
+                assert!(
+                    draft.calls.is_empty() || !gates.contains(&gate),
+                    "{said}: {line} [{gate}] {}",
+                    finding.because
+                );
                 if gate == "required-parameters" {
                     assert!(finding.say.is_some(), "{said}: {line} leaves out what nobody is asked for");
                 }

@@ -107,7 +107,10 @@ impl Values<'_> {
         }
         let away = [PhraseRole::Off, PhraseRole::Least, PhraseRole::Remove, PhraseRole::No, PhraseRole::Negation];
         let off = if away.iter().any(|r| self.reading.has(*r)) { 0.0 } else { -OFF };
-        both.into_iter().map(|v| (v == Json::Bool(false), v)).map(|(is_off, v)| (Slot::Value(v), if is_off { off } else { 0.0 })).collect()
+        both.into_iter()
+            .map(|v| (v == Json::Bool(false), v))
+            .map(|(is_off, v)| (Slot::Value(v), if is_off { off } else { 0.0 }))
+            .collect()
     }
 
     /// Members of an enumeration: those that are named, the latest first.
@@ -288,7 +291,8 @@ impl Values<'_> {
         let own = self.unit(param).and_then(|unit| self.policy.lexicon().value(&unit));
         let named = self.policy.lexicon().value(&param.name);
         let measures = [own, named];
-        let measured = self.reading.hits().iter().any(|h| h.start == at + 1 && measures.iter().flatten().any(|m| h.means(*m)));
+        let measured =
+            self.reading.hits().iter().any(|h| h.start == at + 1 && measures.iter().flatten().any(|m| h.means(*m)));
         relative && measured && !target
     }
 
@@ -356,7 +360,10 @@ impl Values<'_> {
         let natural = |(cell, known): (CellIx, &Cell)| {
             let (attribute, _) = self.policy.model.owner(cell).filter(|(a, _)| set.contains(a))?;
             let Value::Int(steps) = &known.value else { return Some((attribute, None)) };
-            Some((attribute, Some(*steps as f64 / f64::from(self.policy.model.attribute(attribute)?.resolution.steps()))))
+            Some((
+                attribute,
+                Some(*steps as f64 / f64::from(self.policy.model.attribute(attribute)?.resolution.steps())),
+            ))
         };
         self.history.world().cells().filter_map(natural).collect()
     }
@@ -409,8 +416,10 @@ impl Values<'_> {
     /// driver calls it.
     fn names(&self) -> Vec<Json> {
         let Some(said) = self.history.driver().last() else { return Vec::new() };
-        let words: Vec<&str> = said.text.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric())).collect();
-        let words: Vec<&str> = words.into_iter().map(|w| w.strip_suffix("'s").unwrap_or(w)).filter(|w| !w.is_empty()).collect();
+        let words: Vec<&str> =
+            said.text.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric())).collect();
+        let words: Vec<&str> =
+            words.into_iter().map(|w| w.strip_suffix("'s").unwrap_or(w)).filter(|w| !w.is_empty()).collect();
         let known = |word: &str| {
             let reading = self.policy.lexicon().read(Arc::new(Words::new(word)));
             !reading.hits().is_empty()

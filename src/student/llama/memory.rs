@@ -47,7 +47,8 @@ fn enough(needed: u64, there: u64) -> Result<(), String> {
 /// The bytes that this process may still take: what the machine has, and what its control groups allow.
 fn available() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| in_machine(&text));
-    let group = fs::read_to_string("/proc/self/cgroup").ok().and_then(|text| in_groups(Path::new("/sys/fs/cgroup"), &text));
+    let group =
+        fs::read_to_string("/proc/self/cgroup").ok().and_then(|text| in_groups(Path::new("/sys/fs/cgroup"), &text));
     machine.into_iter().chain(group).min()
 }
 
@@ -64,7 +65,8 @@ fn in_groups(root: &Path, groups: &str) -> Option<u64> {
     let left = |folder: &Path| {
         let (most, used) = (number(folder, "memory.max")?, number(folder, "memory.current")?);
         let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
-        let pages = stat.lines().find_map(|l| l.strip_prefix("inactive_file ")?.parse::<u64>().ok()).unwrap_or_default();
+        let pages =
+            stat.lines().find_map(|l| l.strip_prefix("inactive_file ")?.parse::<u64>().ok()).unwrap_or_default();
         Some(most.saturating_sub(used.saturating_sub(pages)))
     };
     let own = root.join(own);

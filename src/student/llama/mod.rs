@@ -30,7 +30,9 @@ use self::owner::{Owner, Request};
 use super::grammar::{DraftGrammar, Grammar, MAX_CALLS, Offered};
 use super::prompt::Shot;
 use super::retrieve::Retriever;
-use super::{Answer, CALL_PREFIX, Example, Ground, Grounded, Offer, Prompt, Student, StudentError, Usage, form, prompt};
+use super::{
+    Answer, CALL_PREFIX, Example, Ground, Grounded, Offer, Prompt, Student, StudentError, Usage, form, prompt,
+};
 use crate::critic::{Case, Judge, JudgeError, Ruling};
 use crate::model::CallId;
 use crate::tools::{Inventory, Tool};
@@ -226,12 +228,14 @@ fn grammar(prompt: &Prompt<'_>, retriever: &Retriever) -> Grammar {
         Offer::Grounded(grounding) => {
             let ranked = retriever.scored(inventory, removed, &prompt::request(prompt), OFFERED);
             let Ground { tools, each, reply } = grounding.ground(&ranked);
-            let offered = |all: &'_ [Grounded]| -> Vec<_> { all.iter().map(|t| (t.clone(), inventory.at(t.tool))).collect() };
+            let offered =
+                |all: &'_ [Grounded]| -> Vec<_> { all.iter().map(|t| (t.clone(), inventory.at(t.tool))).collect() };
             let (tools, each) = (offered(&tools), each.iter().map(|e| offered(e)).collect::<Vec<_>>());
             let tools = on_offer(&tools);
             let each: Vec<Vec<Offered<'_>>> = each.iter().map(|e| on_offer(e)).collect();
             let identifiers = grounding.identifiers();
-            DraftGrammar { tools: &tools, each: &each, removed, identifiers: Some(&identifiers), calls: 1, reply }.build()
+            DraftGrammar { tools: &tools, each: &each, removed, identifiers: Some(&identifiers), calls: 1, reply }
+                .build()
         }
     }
 }

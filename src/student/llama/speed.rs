@@ -50,7 +50,7 @@ pub fn speeds(config: &LlamaConfig, inventory: &Inventory, rounds: usize) -> Res
     let fingerprint = kept::fingerprint(&config.path).map_err(|e| failed(e.to_string()))?;
     let shots = fixed(inventory, &config.examples);
     let request = [Shot { request: "open the passenger window to 40 percent".to_owned(), line: None }];
-    let mut first = engine()?;
+    let first = engine()?;
     let (head, tail) = (first.tokenize(&text(&shots, true), true), first.tokenize(&text(&request, false), false));
     let prompt = Tokens { fixed: &head, tail: &tail };
     let grammar = draft_grammar(inventory);
@@ -60,7 +60,10 @@ pub fn speeds(config: &LlamaConfig, inventory: &Inventory, rounds: usize) -> Res
     for _ in 0..rounds {
         let [prompt_time, plain, under, cold, restored, one, five] = &mut times;
         let mut fresh = engine()?;
-        prompt_time.push(PROMPT as f64 / seconds(|| fresh.prefill(Branch::Judge, Tokens { fixed: &[], tail: &long }, &Cancel::default()))?);
+        prompt_time.push(
+            PROMPT as f64
+                / seconds(|| fresh.prefill(Branch::Judge, Tokens { fixed: &[], tail: &long }, &Cancel::default()))?,
+        );
         drop(fresh);
         let mut fresh = engine()?;
         cold.push(seconds(|| fresh.drafts(prompt, &one_token(), &[GREEDY], 2, &Cancel::default()))?);
@@ -88,11 +91,7 @@ pub fn speeds(config: &LlamaConfig, inventory: &Inventory, rounds: usize) -> Res
 const GREEDY: Sampling = Sampling { temperature: 0.0, seed: 0 };
 
 /// Seconds that generating takes, the prompt excluded.
-fn generation(
-    engine: &mut Engine<'_>,
-    prompt: Tokens<'_>,
-    grammar: Option<&Grammar>,
-) -> Result<f64, StudentError> {
+fn generation(engine: &mut Engine<'_>, prompt: Tokens<'_>, grammar: Option<&Grammar>) -> Result<f64, StudentError> {
     engine.prefill(Branch::Draft, prompt, &Cancel::default())?;
     seconds(|| engine.generate(grammar, GENERATED))
 }
@@ -111,7 +110,15 @@ fn median(mut times: Vec<f64>) -> f64 {
 /// Any draft of any tool.
 fn draft_grammar(inventory: &Inventory) -> Grammar {
     let tools: Vec<Offered<'_>> = inventory.iter().map(Offered::any).collect();
-    DraftGrammar { tools: &tools, each: &[], removed: &Removed::default(), identifiers: None, calls: MAX_CALLS, reply: 0.0 }.build()
+    DraftGrammar {
+        tools: &tools,
+        each: &[],
+        removed: &Removed::default(),
+        identifiers: None,
+        calls: MAX_CALLS,
+        reply: 0.0,
+    }
+    .build()
 }
 
 /// A grammar that any first token of a draft ends.

@@ -37,7 +37,10 @@ pub(super) fn draft_request(model: &str, prompt: &Prompt<'_>) -> Json {
     });
     if let (Some(body), false) = (request.as_object_mut(), tools.is_empty()) {
         body.insert("tools".to_owned(), tools.into());
-        body.insert("tool_choice".to_owned(), if matches!(prompt.offer, Offer::Reply) { "none" } else { "auto" }.into());
+        body.insert(
+            "tool_choice".to_owned(),
+            if matches!(prompt.offer, Offer::Reply) { "none" } else { "auto" }.into(),
+        );
     }
     request
 }

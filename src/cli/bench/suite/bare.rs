@@ -70,7 +70,8 @@ impl Bench<'_> {
                         tool: call.tool.to_string(),
                         arguments: serde_json::Value::Object(call.arguments.clone()).to_string(),
                     });
-                    results.push(Message { tool_call_id: Some(call.id.as_str().to_owned()), ..said(Role::Tool, &text) });
+                    results
+                        .push(Message { tool_call_id: Some(call.id.as_str().to_owned()), ..said(Role::Tool, &text) });
                 }
                 conversation.push(message);
                 conversation.append(&mut results);

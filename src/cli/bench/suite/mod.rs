@@ -73,7 +73,8 @@ impl Args {
         let speed = self.speed.measure(&self.student.llama_config()?, &policy)?;
         if let Some(out) = json {
             let text = serde_json::to_string_pretty(&speed).unwrap_or_default();
-            replace(out, text.as_bytes()).map_err(|source| CliError::File { path: out.display().to_string(), source })?;
+            replace(out, text.as_bytes())
+                .map_err(|source| CliError::File { path: out.display().to_string(), source })?;
         }
         let mut out = io::stdout().lock();
         for m in &speed.measures {
@@ -138,7 +139,8 @@ impl Args {
         let report = report::Report::new(models.student.name(), self.temperature, self.votes, seeds, judged);
         if let Some(out) = json {
             let text = serde_json::to_string_pretty(&report).unwrap_or_default();
-            replace(out, text.as_bytes()).map_err(|source| CliError::File { path: out.display().to_string(), source })?;
+            replace(out, text.as_bytes())
+                .map_err(|source| CliError::File { path: out.display().to_string(), source })?;
         }
         report.print(&mut io::stdout().lock(), self.verbose).map_err(CliError::output)?;
         let broken = report.unsafe_with_harness();

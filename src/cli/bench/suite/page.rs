@@ -66,7 +66,11 @@ fn page(suites: &[Report], speeds: &[Speed]) -> String {
         section(&mut html, suite);
     }
     for speed in speeds {
-        let _ = write!(html, "<h2>Speed: {}</h2><table><thead><tr><th>Measure<th>Value<th>Bar<th></tr></thead>", text(&speed.model));
+        let _ = write!(
+            html,
+            "<h2>Speed: {}</h2><table><thead><tr><th>Measure<th>Value<th>Bar<th></tr></thead>",
+            text(&speed.model)
+        );
         for m in &speed.measures {
             let met = m.met.map_or("", |met| if met { "met" } else { "missed" });
             let _ = write!(
@@ -175,7 +179,13 @@ fn categories(html: &mut String, sums: &[&Sum]) {
         let _ = write!(html, "<tr><td>{}<td class=\"n\">{}", text(name), passed.scenarios);
         for sum in sums {
             let p = sum.categories.get(name).copied().unwrap_or_default();
-            let _ = write!(html, "<td class=\"n\">{:.0} / {:.0} / {:.0} %", 100.0 * p.pass_1, 100.0 * p.pass_all, 100.0 * p.pass_any);
+            let _ = write!(
+                html,
+                "<td class=\"n\">{:.0} / {:.0} / {:.0} %",
+                100.0 * p.pass_1,
+                100.0 * p.pass_all,
+                100.0 * p.pass_any
+            );
         }
         html.push_str("</tr>");
     }

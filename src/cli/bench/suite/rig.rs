@@ -108,12 +108,7 @@ impl Bench<'_> {
     pub(super) fn rig(&self, scenario: &Scenario) -> Result<Rig, CliError> {
         let start = scenario.car(self.state, self.policy)?;
         let situation = start.situation();
-        let car = Sim::new(
-            self.policy.inventory.clone(),
-            self.policy.model.clone(),
-            start,
-            Arc::new(SystemClock),
-        );
+        let car = Sim::new(self.policy.inventory.clone(), self.policy.model.clone(), start, Arc::new(SystemClock));
         let world = car.handle();
         Ok(Rig { before: world.fields(), unsettled: world.unsettled(), car: Arc::new(car), world, situation })
     }

@@ -53,7 +53,11 @@ mod run {
         ///
         /// # Errors
         /// [`CliError::Peer`] where the model or the program breaks down.
-        pub(in crate::cli::bench::suite) fn measure(&self, config: &LlamaConfig, policy: &Policy) -> Result<Speed, CliError> {
+        pub(in crate::cli::bench::suite) fn measure(
+            &self,
+            config: &LlamaConfig,
+            policy: &Policy,
+        ) -> Result<Speed, CliError> {
             let (mut own, mut others) = (Vec::new(), Vec::new());
             for _ in 0..self.rounds {
                 own.push(speeds(config, &policy.inventory, 1).map_err(|e| CliError::Peer(e.to_string()))?);

@@ -249,8 +249,9 @@ fn values(param: &Param) -> Vec<Json> {
 /// Puts words out of the conversation where a text stands: identifiers that exist are the worse lie.
 fn fill(call: &mut ToolCall, prompt: &Prompt<'_>) {
     let said: Vec<&str> = prompt.conversation.iter().filter_map(|m| m.content.as_deref()).collect();
-    let words = said.iter().flat_map(|t| t.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '@' | '.' | '+'))));
-    let word = words.filter(|w| w.contains('_') || w.len() > 6).last().unwrap_or("+491700000000").to_owned();
+    let words =
+        said.iter().flat_map(|t| t.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '@' | '.' | '+'))));
+    let word = words.rev().find(|w| w.contains('_') || w.len() > 6).unwrap_or("+491700000000").to_owned();
     for value in call.arguments.values_mut() {
         match value {
             Json::String(text) if text == "<observed>" => text.clone_from(&word),
