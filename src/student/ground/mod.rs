@@ -27,7 +27,7 @@ use crate::model::{Draft, Finding, Tier, ToolCall};
 use crate::obligations::Said;
 use crate::policy::{PhraseRole, Policy, Reading};
 use crate::state::History;
-use crate::tools::{Param, ParamType, Tool, ToolIx};
+use crate::tools::{Kind, Param, ParamType, Tool, ToolIx};
 
 /// Argument lists that are put before the gates for one tool: beyond, the tool's own schema is the bound.
 const PROBED: usize = 640;
@@ -160,13 +160,23 @@ impl<'a> Grounding<'a> {
                 all.push((ix, best * 0.5));
             }
         }
+        // A question that names nothing may be about anything that can be read.
+        if weights::is_question(reading) && !all.iter().any(|(ix, _)| self.is_named(reading, *ix)) {
+            let reads = self.policy.inventory.iter().zip((0_u16..).map(ToolIx));
+            let reads = reads.filter(|(t, _)| here(t) && t.kind == Kind::Read && t.params.iter().all(|p| !p.required));
+            for (_, ix) in reads {
+                if !all.iter().any(|(known, _)| *known == ix) {
+                    all.push((ix, best * 0.25));
+                }
+            }
+        }
         all
     }
 
     /// Tools with what can be drafted of them, the most welcome at 0.
     fn tools(&self, reading: &Reading<'_>, ranked: &[(ToolIx, f32)], ask: Option<&Ask>) -> Vec<Grounded> {
         let best = ranked.iter().map(|(_, score)| *score).fold(f32::MIN_POSITIVE, f32::max);
-        let wants = weights::wants(self.policy, reading, ranked.iter().map(|(t, _)| *t));
+        let wants = weights::wants(self.policy, reading, ranked, best);
         let mut tools: Vec<Grounded> = Vec::new();
         for (ix, score) in ranked {
             let Some(tool) = self.policy.inventory.at(*ix) else { continue };

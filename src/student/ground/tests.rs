@@ -181,7 +181,9 @@ fn what_the_driver_wants_can_be_written() {
     for scenario in scenarios().into_iter().filter(|s| !s.calls.is_empty()) {
         let said = &scenario.says[0];
         let history = history(&policy, said, &scenario.start);
-        let found = retriever.relevant(&policy.inventory, history.removed(), &[(said, 1.0)], 10);
+        let ranked = retriever.scored(&policy.inventory, history.removed(), &[(said, 1.0)], 10);
+        let ground = Grounding { policy: &policy, history: &history }.ground(&ranked);
+        let found: Vec<ToolIx> = ground.tools.iter().map(|t| t.tool).collect();
         let wanted: Vec<ToolCall> =
             scenario.calls.iter().map(|c| ToolCall::new(&c.tool, c.arguments.clone())).collect();
         let here = |c: &ToolCall| policy.inventory.position(c.tool.as_str()).is_some_and(|ix| found.contains(&ix));

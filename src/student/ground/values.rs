@@ -9,7 +9,7 @@ use crate::gates::segment;
 use crate::model::{ToolCall, Value, Words};
 use crate::obligations::{Said, phones};
 use crate::policy::{PhraseRole, Policy, Reading};
-use crate::state::{AttrIx, Cell, CellIx, History, SetFrom, is_mail, is_phone};
+use crate::state::{AttrIx, Cell, CellIx, History, ItemRef, SetFrom, is_mail, is_phone};
 use crate::tools::{Param, ParamType, Tool, ToolIx};
 
 /// Identifiers that are offered for one parameter, the latest first.
@@ -26,6 +26,8 @@ const NAMES: usize = 40;
 const EARLIER: f32 = 3.0;
 /// One that was said for something else in the same sentence.
 const ELSEWHERE: f32 = 4.0;
+/// Anybody else's than the driver's where nobody is named.
+const OTHERS: f32 = 1.0;
 /// Switching off where nothing says so.
 const OFF: f32 = 2.0;
 
@@ -121,7 +123,7 @@ impl Values<'_> {
         }
         let named = self.named(param, words(members));
         match named.is_empty() {
-            true if param.required => even(words(members)),
+            true if param.required => self.unnamed(param, members),
             true => Vec::new(),
             false => {
                 let places = |value: &Json| self.places(value.as_str().unwrap_or_default());
@@ -130,6 +132,14 @@ impl Values<'_> {
                 self.latest(if left.is_empty() { named } else { left }, places)
             }
         }
+    }
+
+    /// Every member, where none is named: of several items the driver's own, which is the first.
+    fn unnamed(&self, param: &Param, members: &[String]) -> Vec<Weighed> {
+        let item = self.policy.model.tool(self.tool).and_then(|e| e.item.as_ref());
+        let Some(item) = item.filter(|i| i.argument == param.name) else { return even(words(members)) };
+        let own = |m: &String| item.resolve(m) == Some(ItemRef::One(0));
+        members.iter().map(|m| (Slot::Value(Json::from(m.as_str())), if own(m) { 0.0 } else { -OTHERS })).collect()
     }
 
     /// The member that joins all the parts that are said, wherever each is: `the windshield and my feet`.

@@ -6,11 +6,13 @@ use crate::policy::{PhraseRole, Policy, Reading};
 use crate::tools::{Tool, ToolIx};
 
 /// A tool whose subject is named, against one that merely shares words.
-const NAMED: f32 = 3.0;
+const NAMED: f32 = 5.0;
 /// One whose action is named.
-const DOES: f32 = 1.5;
+const DOES: f32 = 2.0;
 /// One all of whose arguments are named, against one none of whose is.
-const FITS: f32 = 2.5;
+const FITS: f32 = 3.0;
+/// The share of the best word score from which a tool whose action is said is what is wanted.
+const LIKELY: f32 = 0.6;
 /// What a share of the best word score is worth.
 const SHARE: f32 = 1.0;
 /// A write where something is asked, and a read where nothing is.
@@ -19,10 +21,10 @@ const OTHER: f32 = 4.0;
 const REPLY: f32 = 5.0;
 
 /// Whether the words ask for something to be done: a switch, or the action of one of these writes.
-pub(super) fn wants(policy: &Policy, reading: &Reading<'_>, tools: impl Iterator<Item = ToolIx>) -> bool {
+pub(super) fn wants(policy: &Policy, reading: &Reading<'_>, ranked: &[(ToolIx, f32)], best: f32) -> bool {
     let switched = [PhraseRole::On, PhraseRole::Off, PhraseRole::Least].iter().any(|r| reading.has(*r));
-    let mut tools = tools.filter(|t| policy.inventory.at(*t).is_some_and(Tool::is_write));
-    switched || tools.any(|t| reading.names(t) && reading.does(t))
+    let mut writes = ranked.iter().filter(|(t, _)| policy.inventory.at(*t).is_some_and(Tool::is_write));
+    switched || writes.any(|(t, score)| reading.does(*t) && (reading.names(*t) || *score >= LIKELY * best))
 }
 
 /// A tool, with its share of the best word score and the share of its arguments that are named; `wants` as above.
@@ -56,7 +58,7 @@ pub(super) fn reply(policy: &Policy, reading: &Reading<'_>, tools: &[Grounded]) 
 }
 
 /// Whether something is asked for rather than to be done: `is the roof open`, `how full is it`.
-fn is_question(reading: &Reading<'_>) -> bool {
+pub(super) fn is_question(reading: &Reading<'_>) -> bool {
     let first = |h: &&crate::policy::Hit<'_>| h.start == 0;
     let mut opening = reading.hits().iter().filter(first);
     opening.any(|h| h.is(PhraseRole::Copula) || h.is(PhraseRole::AskValue))
