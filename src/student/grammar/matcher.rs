@@ -92,6 +92,18 @@ impl<'g> Matcher<'g> {
         Some(next)
     }
 
+    /// The texts that may come next, where nothing but a choice between texts is left.
+    pub(in crate::student) fn literals(&self) -> Option<Vec<&'g str>> {
+        let mut found: Vec<&str> = Vec::new();
+        for link in self.threads.iter().filter_map(|t| t.stack.as_deref()) {
+            let Item::Text(text) = link.item else { return None };
+            if !found.contains(&text) {
+                found.push(text);
+            }
+        }
+        self.partial.is_empty().then_some(found)
+    }
+
     /// How welcome the best way on from here is, in nats; 0 where no choice was weighed.
     pub(in crate::student) fn weight(&self) -> f32 {
         self.threads.iter().map(|t| t.weight).fold(f32::NEG_INFINITY, f32::max)
@@ -268,6 +280,8 @@ mod tests {
         let full = start.after(b"do open(123").unwrap();
         assert_eq!(full.forced(), ")\n");
         assert_eq!(full.after(b")\n").unwrap().forced(), "");
+        assert_eq!(start.after(b"do open").unwrap().literals(), Some(vec!["(", "_all("]));
+        assert_eq!(start.after(b"do open(").unwrap().literals(), None, "a digit");
     }
 
     #[test]

@@ -27,7 +27,7 @@ const EARLIER: f32 = 3.0;
 /// One that was said for something else in the same sentence.
 const ELSEWHERE: f32 = 4.0;
 /// Anybody else's than the driver's where nobody is named.
-const OTHERS: f32 = 1.0;
+const OTHERS: f32 = 2.0;
 /// Switching off where nothing says so.
 const OFF: f32 = 2.0;
 

@@ -27,6 +27,9 @@ pub(super) fn wants(policy: &Policy, reading: &Reading<'_>, ranked: &[(ToolIx, f
     switched || writes.any(|(t, score)| reading.does(*t) && (reading.names(*t) || *score >= LIKELY * best))
 }
 
+/// One where nothing is named and no action is.
+const NOTHING: f32 = 1.0;
+
 /// A tool, with its share of the best word score and the share of its arguments that are named; `wants` as above.
 pub(super) fn tool(
     reading: &Reading<'_>,
@@ -54,7 +57,12 @@ pub(super) fn tool(
 /// A reply without a call.
 pub(super) fn reply(policy: &Policy, reading: &Reading<'_>, tools: &[Grounded]) -> f32 {
     let is_write = |t: &Grounded| policy.inventory.at(t.tool).is_some_and(Tool::is_write);
-    if tools.iter().any(|t| reading.names(t.tool) && (is_write(t) || is_question(reading))) { -REPLY } else { 0.0 }
+    let named = |t: &&Grounded| reading.names(t.tool) && (is_write(t) || is_question(reading));
+    match tools.iter().any(|t| named(&t)) {
+        true => -REPLY,
+        false if tools.iter().any(|t| reading.does(t.tool)) => 0.0,
+        false => NOTHING,
+    }
 }
 
 /// Whether something is asked for rather than to be done: `is the roof open`, `how full is it`.

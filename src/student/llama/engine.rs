@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use llama_cpp_2::context::LlamaContext;
@@ -19,6 +20,7 @@ use super::LlamaConfig;
 use super::follow::Writer;
 use super::kept::Kept;
 use super::sample::Picker;
+use super::vocabulary::Vocabulary;
 use crate::student::grammar::Grammar;
 use crate::student::{Cancel, StudentError, Usage};
 
@@ -67,6 +69,7 @@ pub(super) struct Engine<'m> {
     batch: LlamaBatch<'static>,
     draft: Held,
     judge: Held,
+    vocabulary: Arc<Vocabulary>,
     /// What the parameters of this context are, for the key of kept states.
     parameters: String,
 }
@@ -111,6 +114,7 @@ impl<'m> Engine<'m> {
             batch: LlamaBatch::new(CHUNK, 1),
             draft: Held::default(),
             judge: Held::default(),
+            vocabulary: Arc::new(Vocabulary::new(model)),
             parameters: format!("context {tokens} flash {flash} chunk {CHUNK} sequences {TOGETHER}"),
         })
     }
@@ -251,7 +255,7 @@ impl<'m> Engine<'m> {
             if how.len() > 1 {
                 self.branch_off(sequence)?;
             }
-            let writer = Writer::new(model, grammar, sampling.temperature, sampling.seed);
+            let writer = Writer::new(model, self.vocabulary.clone(), grammar, sampling.temperature, sampling.seed);
             let (queue, usage) = (VecDeque::new(), Usage::default());
             writings.push(Writing { writer, sequence, end, queue, logits: Some(logits), usage, line: None });
         }
@@ -280,7 +284,7 @@ impl<'m> Engine<'m> {
 
     /// Generates so many tokens after a prompt, chosen from a grammar or the likeliest ones: to measure.
     pub(super) fn generate(&mut self, grammar: Option<&Grammar>, tokens: usize) -> Result<(), StudentError> {
-        let mut writer = grammar.map(|g| Writer::new(self.model, g, 0.0, 0));
+        let mut writer = grammar.map(|g| Writer::new(self.model, self.vocabulary.clone(), g, 0.0, 0));
         for _ in 0..tokens {
             let token = match &mut writer {
                 Some(writer) => writer.next(self.logits()),

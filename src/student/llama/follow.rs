@@ -2,9 +2,12 @@
 //!
 //! The most likely token is tested alone; only when the grammar rejects it, or weighs it down, are more looked at.
 
+use std::sync::Arc;
+
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
+use super::vocabulary::Vocabulary;
 use crate::student::grammar::{Grammar, Matcher};
 
 /// How many of the most likely tokens are tested before the whole vocabulary is.
@@ -13,6 +16,7 @@ const WIDE: usize = 256;
 /// Writes one draft.
 pub(super) struct Writer<'g, 'm> {
     model: &'m LlamaModel,
+    vocabulary: Arc<Vocabulary>,
     at: Matcher<'g>,
     temperature: f32,
     chance: Chance,
@@ -21,8 +25,15 @@ pub(super) struct Writer<'g, 'm> {
 
 impl<'g, 'm> Writer<'g, 'm> {
     /// The beginning of a draft. At temperature 0 the most welcome token is taken.
-    pub(super) fn new(model: &'m LlamaModel, grammar: &'g Grammar, temperature: f32, seed: u32) -> Self {
-        Self { model, at: Matcher::new(grammar), temperature, chance: Chance::new(seed), written: Vec::new() }
+    pub(super) fn new(
+        model: &'m LlamaModel,
+        vocabulary: Arc<Vocabulary>,
+        grammar: &'g Grammar,
+        temperature: f32,
+        seed: u32,
+    ) -> Self {
+        let (at, chance) = (Matcher::new(grammar), Chance::new(seed));
+        Self { model, vocabulary, at, temperature, chance, written: Vec::new() }
     }
 
     /// What has been written, once the grammar is at its end.
@@ -59,6 +70,9 @@ impl<'g, 'm> Writer<'g, 'm> {
     }
 
     fn best(&self, logits: &[f32]) -> Option<LlamaToken> {
+        if let Some(listed) = self.listed(logits) {
+            return listed.first().map(|(token, _)| *token);
+        }
         let (id, _) = (0_i32..).zip(logits).max_by(|a, b| a.1.total_cmp(b.1))?;
         let token = LlamaToken(id);
         match self.welcome(token) {
@@ -69,7 +83,7 @@ impl<'g, 'm> Writer<'g, 'm> {
     }
 
     fn sampled(&mut self, logits: &[f32]) -> Option<LlamaToken> {
-        let allowed = self.among(logits, WIDE);
+        let allowed = self.listed(logits).unwrap_or_else(|| self.among(logits, WIDE));
         let best = allowed.first()?.1;
         let weights: Vec<f32> = allowed.iter().map(|(_, score)| ((score - best) / self.temperature).exp()).collect();
         let mut left = self.chance.next() * weights.iter().sum::<f32>();
@@ -80,6 +94,22 @@ impl<'g, 'm> Writer<'g, 'm> {
             }
         }
         allowed.last().map(|(token, _)| *token)
+    }
+
+    /// Every allowed token with its score, the most welcome first, where nothing but a choice between texts is left:
+    /// the likeliest of a whole vocabulary may hold none of them.
+    fn listed(&self, logits: &[f32]) -> Option<Vec<(LlamaToken, f32)>> {
+        let texts = self.at.literals()?;
+        let mut tokens: Vec<LlamaToken> = texts.iter().flat_map(|text| self.vocabulary.beginnings(text)).collect();
+        tokens.sort_unstable_by_key(|t| t.0);
+        tokens.dedup();
+        let scored = |token: LlamaToken| {
+            let logit = usize::try_from(token.0).ok().and_then(|at| logits.get(at))?;
+            Some((token, logit + self.welcome(token)?))
+        };
+        let mut allowed: Vec<(LlamaToken, f32)> = tokens.into_iter().filter_map(scored).collect();
+        allowed.sort_by(|a, b| b.1.total_cmp(&a.1));
+        (!allowed.is_empty()).then_some(allowed)
     }
 
     /// The allowed ones among the `n` most likely tokens with their scores, the most welcome first.

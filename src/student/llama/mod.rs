@@ -15,6 +15,7 @@ mod settings;
 mod speed;
 #[cfg(test)]
 mod tests;
+mod vocabulary;
 
 pub use settings::{Settings, Template};
 pub use speed::{Speeds, speeds};
