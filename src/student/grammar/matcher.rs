@@ -92,14 +92,21 @@ impl<'g> Matcher<'g> {
         Some(next)
     }
 
-    /// The texts that may come next, where nothing but a choice between texts is left.
-    pub(in crate::student) fn literals(&self) -> Option<Vec<&'g str>> {
-        let mut found: Vec<&str> = Vec::new();
-        for link in self.threads.iter().filter_map(|t| t.stack.as_deref()) {
+    /// The texts that may come next, where nothing but a choice between texts is left: each begins with what must
+    /// come anyway, because a token may reach from there into the choice.
+    pub(in crate::student) fn literals(&self) -> Option<Vec<String>> {
+        let forced = self.forced();
+        let here = self.after(forced.as_bytes())?;
+        let mut found: Vec<String> = Vec::new();
+        for link in here.threads.iter().filter_map(|t| t.stack.as_deref()) {
             let Item::Text(text) = link.item else { return None };
+            let text = format!("{forced}{text}");
             if !found.contains(&text) {
                 found.push(text);
             }
+        }
+        if found.is_empty() && !forced.is_empty() {
+            found.push(forced);
         }
         self.partial.is_empty().then_some(found)
     }
@@ -280,7 +287,8 @@ mod tests {
         let full = start.after(b"do open(123").unwrap();
         assert_eq!(full.forced(), ")\n");
         assert_eq!(full.after(b")\n").unwrap().forced(), "");
-        assert_eq!(start.after(b"do open").unwrap().literals(), Some(vec!["(", "_all("]));
+        assert_eq!(start.after(b"do open").unwrap().literals(), Some(vec!["(".to_owned(), "_all(".to_owned()]));
+        assert_eq!(start.after(b"do").unwrap().literals(), Some(vec![" open(".to_owned(), " open_all(".to_owned()]));
         assert_eq!(start.after(b"do open(").unwrap().literals(), None, "a digit");
     }
 

@@ -76,6 +76,10 @@ impl Values<'_> {
             ParamType::Text => !self.of(p).is_empty(),
             _ => false,
         };
+        if required.is_empty() {
+            // One of several that may be left out is enough to look something up by.
+            return if tool.params.iter().any(|p| named(&&&p)) { 1.0 } else { 0.0 };
+        }
         required.iter().filter(named).count() as f32 / required.len().max(1) as f32
     }
 
