@@ -78,7 +78,7 @@ impl Values<'_> {
         };
         if required.is_empty() {
             // One of several that may be left out is enough to look something up by.
-            return if tool.params.iter().any(|p| named(&&&p)) { 1.0 } else { 0.0 };
+            return if tool.params.iter().any(|p| named(&&p)) { 1.0 } else { 0.0 };
         }
         required.iter().filter(named).count() as f32 / required.len().max(1) as f32
     }
