@@ -101,6 +101,21 @@ pub struct Grammar {
 }
 
 impl Grammar {
+    /// Whether any choice is weighed, so that the likeliest tokens alone do not decide it.
+    pub(super) fn is_weighed(&self) -> bool {
+        let weighed = |node: &Node| matches!(node, Node::Weighed(ways) if ways.iter().any(|(w, _)| w.0 != 0.0));
+        fn any(node: &Node, of: &impl Fn(&Node) -> bool) -> bool {
+            let below = match node {
+                Node::Sequence(parts) | Node::Choice(parts) => parts.iter().any(|p| any(p, of)),
+                Node::Weighed(parts) => parts.iter().any(|(_, p)| any(p, of)),
+                Node::Repeat { node, .. } => any(node, of),
+                Node::Literal(_) | Node::Class(_) | Node::Rule(_) => false,
+            };
+            of(node) || below
+        }
+        any(&self.root, &weighed) || self.rules.iter().any(|rule| any(rule, &weighed))
+    }
+
     /// The grammar as GBNF, the text form that llama.cpp reads. The start rule is `root`.
     pub fn text(&self) -> String {
         let mut out = String::from("root ::= ");

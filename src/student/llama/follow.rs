@@ -18,6 +18,8 @@ pub(super) struct Writer<'g, 'm> {
     model: &'m LlamaModel,
     vocabulary: Arc<Vocabulary>,
     at: Matcher<'g>,
+    /// Whether choices between texts are weighed.
+    weighed: bool,
     temperature: f32,
     chance: Chance,
     written: Vec<u8>,
@@ -33,7 +35,7 @@ impl<'g, 'm> Writer<'g, 'm> {
         seed: u32,
     ) -> Self {
         let (at, chance) = (Matcher::new(grammar), Chance::new(seed));
-        Self { model, vocabulary, at, temperature, chance, written: Vec::new() }
+        Self { model, vocabulary, at, weighed: grammar.is_weighed(), temperature, chance, written: Vec::new() }
     }
 
     /// What has been written, once the grammar is at its end.
@@ -99,7 +101,7 @@ impl<'g, 'm> Writer<'g, 'm> {
     /// Every allowed token with its score, the most welcome first, where nothing but a choice between texts is left:
     /// the likeliest of a whole vocabulary may hold none of them.
     fn listed(&self, logits: &[f32]) -> Option<Vec<(LlamaToken, f32)>> {
-        let texts = self.at.literals()?;
+        let texts = self.at.literals().filter(|_| self.weighed)?;
         let mut tokens: Vec<LlamaToken> = texts.iter().flat_map(|text| self.vocabulary.beginnings(text)).collect();
         tokens.sort_unstable_by_key(|t| t.0);
         tokens.dedup();
