@@ -4,7 +4,7 @@ SCORE := ../shared/score
 CARBENCH := ../shared/carbench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test lint fmt differential bench score policies critic man reference fuzz fuzz-keep soak start cross cross-twice cross-test verify-work bench-qemu yocto-check
+.PHONY: help demo build test lint fmt differential bench report score policies critic man reference fuzz fuzz-keep soak start cross cross-twice cross-test verify-work bench-qemu yocto-check
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ endif
 
 bench: ## Criterion benchmarks of verify
 	cargo bench --all-features
+
+report: ## One page with charts: small models on the cabin's scenarios, with the harness and without, and their speed
+	cross/report
 
 policies: ## Compile the policy sets to the blobs that are checked in
 	cargo run --quiet --all-features --bin obligato -- compile policies/cabin -o policies/cabin/cabin.obl

@@ -20,7 +20,7 @@
 //! | 21 | the caller may not update |
 //! | 22 | this image takes no updates |
 
-#[cfg(feature = "compile")]
+#[cfg(feature = "bench")]
 mod bench;
 mod chat;
 mod client;
@@ -89,7 +89,7 @@ enum Command {
     Diff(diff::Args),
     Verify(verify::Args),
     Replay(replay::Args),
-    #[cfg(feature = "compile")]
+    #[cfg(feature = "bench")]
     Bench(bench::Args),
     Explain(explain::Args),
     Log(log::Args),
@@ -187,7 +187,7 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Replay(args) => replay::run(&args),
-        #[cfg(feature = "compile")]
+        #[cfg(feature = "bench")]
         Command::Bench(args) => bench::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Log(args) => log::run(&args),

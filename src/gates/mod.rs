@@ -40,6 +40,7 @@ mod plan_completion;
 mod policy_advisory;
 mod preference_mismatch;
 mod preferences_first;
+mod probe;
 mod promise_audit;
 mod promise_capability;
 mod rebuild;
@@ -67,7 +68,9 @@ mod wish;
 
 pub use findings::{CAPACITY, Findings};
 pub use lately::Lately;
+pub use probe::probe;
 pub use run::{GateFault, Health, run};
+pub use said::{numbers, says_unit, segment};
 pub use view::{Exhausted, View};
 
 use crate::model::{GateName, Tier};

@@ -1,6 +1,6 @@
 //! Whether anything that was said has to do with what a tool acts on.
 
-use super::said::names;
+use super::said::{names, says_unit};
 use super::{Exhausted, View, stored};
 use crate::policy::{Reading, SHORTEST};
 use crate::tools::ToolIx;
@@ -16,7 +16,9 @@ pub(super) fn is_spoken_of(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhaus
     }
     for reading in view.heard()?.iter() {
         view.spend(reading.words().len())?;
-        if shares_a_word(view, reading, &subject.words, tool) {
+        if shares_a_word(view, reading, &subject.words, tool)
+            || says_unit(view.policy, reading, (0, reading.words().len()), tool)
+        {
             return Ok(true);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{Exhausted, Findings, View, gate};
 use crate::model::{Finding, Tier};
+use crate::tools::ParamType;
 
 gate! {
     /// Every call carries the arguments that its tool requires.
@@ -18,7 +19,8 @@ gate! {
     /// for: nobody could give it.
     ///
     /// # Remedy
-    /// None: the value must come from the driver, a preference, a reading or a rule.
+    /// None: the value must come from the driver, a preference, a reading or a rule. For a number that a write
+    /// sets, the question to the driver stands with the finding.
     "required-parameters", Hard
 }
 
@@ -29,7 +31,12 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         for param in tool.params.iter().filter(|p| p.required && !call.arguments.contains_key(&p.name)) {
             if !view.history.removed().parameter(tool.name.as_str(), &param.name) {
                 let because = format!("`{}` needs `{}`, and the call does not carry it", tool.name, param.name);
-                findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
+                let mut finding = Finding::new(NAME, Tier::Hard, because).at(at);
+                if param.kind == ParamType::Number && tool.is_write() {
+                    let holes = [("argument", param.name.replace('_', " ")), ("what", view.called(tool))];
+                    finding = finding.saying(view.ask("which-value", &holes));
+                }
+                findings.push(finding);
             }
         }
     }

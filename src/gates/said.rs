@@ -71,7 +71,7 @@ fn positions(reading: &Reading<'_>, wanted: &Wanted) -> Vec<usize> {
 }
 
 /// Every number of a text with the position of its word, composed ones (`twenty two`) included.
-pub(super) fn numbers(reading: &Reading<'_>) -> Vec<(usize, f64)> {
+pub fn numbers(reading: &Reading<'_>) -> Vec<(usize, f64)> {
     let mut found: Vec<(usize, f64)> = reading.numbers().collect();
     let composed: Vec<(usize, f64)> = found
         .iter()
@@ -136,7 +136,7 @@ fn sentence(reading: &Reading<'_>, at: usize) -> (usize, usize) {
 }
 
 /// The words around a position, from one comma or `and` to the next.
-pub(super) fn segment(reading: &Reading<'_>, at: usize) -> (usize, usize) {
+pub fn segment(reading: &Reading<'_>, at: usize) -> (usize, usize) {
     let words = reading.words();
     let clause = words.get(at).map(|w| w.clause);
     let inside = |i: &usize| words.get(*i).map(|w| w.clause) == clause;
@@ -150,6 +150,21 @@ pub(super) fn segment(reading: &Reading<'_>, at: usize) -> (usize, usize) {
         }
     }
     (start, end)
+}
+
+/// Whether a unit is said there that nothing else which can be set is measured in: `my side to 22 degrees`.
+pub fn says_unit(policy: &Policy, reading: &Reading<'_>, (start, end): (usize, usize), tool: ToolIx) -> bool {
+    let units = |ix: ToolIx| {
+        let attributes = policy.model.tool(ix).into_iter().flat_map(|e| e.attributes());
+        attributes.filter_map(|a| policy.model.attribute(a)).map(|a| a.unit.as_str()).filter(|u| !u.is_empty())
+    };
+    let said = |unit: &str| {
+        let meaning = policy.lexicon().value(unit);
+        let mut here = reading.hits().iter().filter(|h| (start..end).contains(&h.start));
+        here.any(|h| meaning.is_some_and(|m| h.means(m)))
+    };
+    let mut others = (0_u16..).map(ToolIx).take(policy.model.tools.len()).filter(|t| *t != tool);
+    units(tool).any(|unit| said(unit) && !others.any(|t| units(t).any(|u| u == unit)))
 }
 
 /// Whether a tool sets a field from a number.
@@ -173,7 +188,7 @@ pub(super) struct Step {
 }
 
 /// The wishes of a text for more, less or the same that may be about a tool. A mere remark
-/// (`it's a bit stuffy`) is none: a change is asked for, or the tool's subject is named.
+/// (`it's a bit stuffy`) is none: a change is asked for, or the tool's subject or its unit is named.
 pub(super) fn steps(policy: &Policy, reading: &Reading<'_>, tool: ToolIx) -> Vec<Step> {
     let mut found = Vec::new();
     for hit in reading.role(PhraseRole::Relative) {
@@ -184,6 +199,7 @@ pub(super) fn steps(policy: &Policy, reading: &Reading<'_>, tool: ToolIx) -> Vec
             .iter()
             .filter(inside)
             .any(|h| h.is(PhraseRole::Change) || subjects(policy, h).contains(&tool));
+        let asked = asked || says_unit(policy, reading, (start, end), tool);
         let several = reading.role(PhraseRole::Relative).filter(inside).count() > 1;
         let other = bound(policy, reading, (start, end), tool).is_some();
         if asked || several || other {

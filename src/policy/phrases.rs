@@ -97,11 +97,17 @@ pub enum PhraseRole {
     Greeting,
     /// Makes of a step a small one (`a bit`).
     Small,
+    /// Upwards from what is now (`warmer`).
+    More,
+    /// Downwards from what is now (`cooler`).
+    Less,
+    /// Takes back what was said before it in the same breath (`no, I mean`).
+    Correction,
 }
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 45] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -144,6 +150,9 @@ impl PhraseRole {
         Self::Target,
         Self::Greeting,
         Self::Small,
+        Self::More,
+        Self::Less,
+        Self::Correction,
     ];
 
     /// The bit of this role in a set of roles.

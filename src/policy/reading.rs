@@ -181,10 +181,25 @@ impl<'p> Reading<'p> {
         self.role(role).any(|h| self.sentence(h) == sentence)
     }
 
-    /// Every number in the text with the position of its word: digits and number words.
+    /// Every number in the text with the position of its word: digits and number words. Half of something said
+    /// right after a number is a part of it: `21 and a half`.
     pub fn numbers(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let digits = self.words.iter().enumerate().filter_map(|(at, (_, w))| Some((at, word_number(w)?)));
-        digits.chain(self.hits.iter().filter_map(|h| Some((h.start, h.number()? as f64))))
+        let is_half = |h: &&Hit<'_>| h.number() == Some(HALF) && h.end - h.start > 1 && self.counts_before(h.start);
+        let halves: Vec<usize> = self.hits.iter().filter(is_half).map(|h| h.start).collect();
+        let digits = self.words.iter().enumerate().filter_map(|(at, (_, w))| Some((at, 1, word_number(w)?)));
+        let words = self.hits.iter().filter_map(|h| Some((h.start, h.end - h.start, h.number()? as f64)));
+        let all: Vec<(usize, usize, f64)> = digits.chain(words).collect();
+        let whole = move |(at, length, n): (usize, usize, f64)| {
+            let half = if halves.contains(&(at + length)) { 0.5 } else { 0.0 };
+            (!halves.contains(&at)).then_some((at, n + half))
+        };
+        all.into_iter().filter_map(whole)
+    }
+
+    /// Whether the word before a position ends a number.
+    fn counts_before(&self, at: usize) -> bool {
+        let ends = |h: &&Hit<'_>| h.end == at && h.number().is_some();
+        at > 0 && (word_number(self.words.text(at - 1)).is_some() || self.hits.iter().any(|h| ends(&h)))
     }
 }
 
@@ -231,5 +246,7 @@ fn is_outdone(long: &[Hit<'_>], hit: &Hit<'_>) -> bool {
     near.into_iter().any(|other| hit.outdone_by(other))
 }
 
+/// What tables say that half of a percentage is.
+const HALF: i64 = 50;
 /// No phrase without a gap is longer, in words.
 const LONGEST: usize = 10;

@@ -117,6 +117,10 @@ pub struct StudentConfig {
     pub sha256: Option<String>,
     /// Examples that `llama` drafts after.
     pub examples: Option<PathBuf>,
+    /// How the model of `llama` is run: a settings file; what is set here comes before it.
+    pub settings: Option<PathBuf>,
+    /// Folder in which `llama` keeps the state of its prompt from one start to the next.
+    pub cache: Option<PathBuf>,
     /// Tokens of the context of `llama`.
     pub context: Option<u32>,
     /// Threads of `llama`.
@@ -232,6 +236,8 @@ impl Config {
             &mut student.model,
             &mut student.script,
             &mut student.examples,
+            &mut student.settings,
+            &mut student.cache,
             &mut vehicle.state,
             &mut offer.cache,
             &mut offer.answers,

@@ -25,12 +25,14 @@ pub(super) fn loader(config: &StudentConfig) -> Result<Option<Load>, ServiceErro
 
 #[cfg(feature = "llama")]
 fn llama(config: &StudentConfig) -> Result<Load, ServiceError> {
-    use crate::student::{Llama, LlamaConfig, examples};
+    use crate::student::{Llama, LlamaConfig, Settings, examples};
     let path = needed(config.model.as_ref(), "a local student needs --model or `model = …`")?.clone();
     let config = config.clone();
     Ok(alone(move || {
         let examples = config.examples.as_deref().map(examples).transpose()?.unwrap_or_default();
-        let mut llama = LlamaConfig::new(path.clone(), examples);
+        let settings = config.settings.as_deref().map(Settings::load).transpose()?.unwrap_or_default();
+        let mut llama = LlamaConfig::new(path.clone(), examples).with(settings);
+        llama.cache.clone_from(&config.cache);
         llama.sha256.clone_from(&config.sha256);
         llama.context = config.context.unwrap_or(llama.context);
         llama.threads = config.threads.unwrap_or(llama.threads);

@@ -3,7 +3,7 @@
 mod example;
 pub mod form;
 pub mod grammar;
-mod grounds;
+mod ground;
 #[cfg(feature = "llama")]
 pub mod llama;
 #[cfg(feature = "remote")]
@@ -15,9 +15,9 @@ mod retrieve;
 mod scripted;
 
 pub use example::{Example, load as examples};
-pub use grounds::Grounds;
+pub use ground::{Branch, Ground, Grounded, Grounding, Slot};
 #[cfg(feature = "llama")]
-pub use llama::{Llama, LlamaConfig};
+pub use llama::{Llama, LlamaConfig, Settings, Speeds, Template, speeds};
 #[cfg(feature = "remote")]
 pub use remote::{Remote, RemoteConfig};
 pub use retrieve::Retriever;
@@ -45,10 +45,8 @@ pub struct Prompt<'a> {
     pub conversation: &'a [Message],
     /// The draft that was objected to and why, when this is a revision.
     pub objection: Option<Objection<'a>>,
-    /// What the driver's words say about values.
-    pub grounds: &'a Grounds,
-    /// Whether only a spoken reply is wanted (the calls of this turn are done).
-    pub reply_only: bool,
+    /// What may be drafted.
+    pub offer: Offer<'a>,
     /// Sampling temperature; 0 is greedy.
     pub temperature: f32,
     /// Seed, so that a vote differs from the next and a run can be repeated.
@@ -57,6 +55,19 @@ pub struct Prompt<'a> {
     pub max_tokens: u32,
     /// Set from outside to stop.
     pub cancel: &'a Cancel,
+}
+
+/// What a local student may draft at all. A remote one writes what it likes.
+#[derive(Debug, Clone, Copy)]
+pub enum Offer<'a> {
+    /// Any call that the schemas allow.
+    All,
+    /// Calls of the tools that the request's words suggest, with any values of their schemas.
+    Related,
+    /// Calls of those tools with values that the conversation gives or implies.
+    Grounded(Grounding<'a>),
+    /// A spoken reply alone.
+    Reply,
 }
 
 /// Why the last draft was not cleared.
@@ -155,6 +166,38 @@ pub trait Student: Send {
     /// # Errors
     /// [`StudentError`]; nothing is executed then.
     fn draft(&mut self, prompt: &Prompt<'_>) -> Result<Answer, StudentError>;
+
+    /// Makes ready what every draft over this inventory begins with. Not needed: the first draft does it too.
+    ///
+    /// # Errors
+    /// [`StudentError`] when the model breaks down.
+    fn prepare(&mut self, _inventory: &Inventory) -> Result<(), StudentError> {
+        Ok(())
+    }
+
+    /// Several drafts of the same prompt, one a seed; the first at temperature 0. Where the model can, they are
+    /// generated together.
+    ///
+    /// # Errors
+    /// [`StudentError`]; nothing is executed then.
+    fn drafts(&mut self, prompt: &Prompt<'_>, seeds: &[u32]) -> Result<Vec<Answer>, StudentError> {
+        let each = |(at, seed): (usize, &u32)| {
+            let temperature = if at == 0 { 0.0 } else { prompt.temperature };
+            self.draft(&Prompt { temperature, seed: *seed, ..*prompt })
+        };
+        seeds.iter().enumerate().map(each).collect()
+    }
+
+    /// Whether this student can be held to what is offered: it then drafts no value that nobody gave, and what it
+    /// leaves out nobody knows.
+    fn keeps_to_offer(&self) -> bool {
+        false
+    }
+
+    /// What this model has computed for rulings of the critic since it was last asked.
+    fn take_ruled(&mut self) -> Usage {
+        Usage::default()
+    }
 
     /// The same model as a critic, where it can be one: the loaded weights serve both.
     fn as_judge(&mut self) -> Option<&mut dyn crate::critic::Judge> {

@@ -79,6 +79,20 @@ impl Retriever {
         }
     }
 
+    /// As [`Self::relevant`], each with its score.
+    pub fn scored(
+        &self,
+        inventory: &Inventory,
+        removed: &Removed,
+        texts: &[(&str, f32)],
+        most: usize,
+    ) -> Vec<(ToolIx, f32)> {
+        let ranked = self.rank(texts);
+        let found = self.relevant(inventory, removed, texts, most);
+        let score = |ix: ToolIx| ranked.iter().find(|(r, _)| *r == ix).map_or(0.0, |(_, score)| *score);
+        found.into_iter().map(|ix| (ix, score(ix))).collect()
+    }
+
     /// At most `most` tools that the texts are about, best first; all that are there when no word
     /// matches. What this car lacks is not offered, and neither is a tool that fits the words less
     /// than one that is lacking: asked for a sunroof it does not have, a car must not move the shade.

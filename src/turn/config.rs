@@ -55,7 +55,13 @@ pub struct Config {
     pub apply: Advice,
     /// Where replies come from.
     pub replies: Replies,
-    /// Drafts that vote when a draft writes; 1 is no vote.
+    /// Whether only what the conversation gives or implies can be drafted, where the student can be held to it.
+    pub ground: bool,
+    /// Temperature of a draft that no other votes with; 0 takes the likeliest.
+    pub draft_temperature: f32,
+    /// Seed of drafts, so that a run can be repeated.
+    pub seed: u32,
+    /// Drafts that vote; 1 is no vote.
     pub votes: u32,
     /// Temperature of the votes beyond the first.
     pub temperature: f32,
@@ -76,6 +82,9 @@ impl Default for Config {
         Self {
             apply: Advice::Remedies,
             replies: Replies::Template,
+            ground: true,
+            draft_temperature: 0.0,
+            seed: 0,
             votes: 1,
             temperature: 0.7,
             max_tokens: 256,

@@ -18,6 +18,9 @@ use crate::verify::{Checked, Cleared, Step, Valve, Verdict, report};
 /// Most reads that are gathered for one draft before it counts as undecidable.
 pub(super) const GATHERS: u32 = 6;
 
+/// The gate that tells what a call leaves out.
+const MISSING: &str = "required-parameters";
+
 /// How a turn ends before its normal end.
 pub(super) enum End {
     /// The driver is asked.
@@ -111,7 +114,10 @@ impl<'a> Run<'a> {
         loop {
             let draft = match first.take() {
                 Some(draft) => draft,
-                None => self.draft(None)?,
+                None => {
+                    self.read_ahead()?;
+                    self.draft(None)?
+                }
             };
             match self.settle(draft)? {
                 Settled::Reply(text) => return Ok(text),
@@ -190,8 +196,14 @@ impl<'a> Run<'a> {
                     if hard.is_empty() && complete(&mut draft, &owed) {
                         continue; // only sentences were missing, and they are computed
                     }
-                    // A student that was told once and still guesses will guess again: the driver knows.
-                    if round > 0
+                    // What nobody gave is asked for; what else stands against the call cannot be told without it.
+                    let missing = hard.iter().find(|f| f.gate == MISSING && f.say.is_some());
+                    if let Some(say) = missing.filter(|_| self.grounds()).and_then(|f| f.say.clone()) {
+                        return Err(self.ask(say, Vec::new()));
+                    }
+                    // A student that was told once and still guesses will guess again, and one that could only
+                    // draft what was given has nothing else to draft: the driver knows.
+                    if (round > 0 || self.grounds())
                         && let Some((question, bound)) = question(&hard, &owed.amended)
                     {
                         return Err(self.ask(question, bound));
@@ -232,6 +244,9 @@ impl<'a> Run<'a> {
             valve: Some(&mut self.valve),
         }
         .check(draft);
+        if ruled {
+            self.account.book(self.models.student.take_ruled());
+        }
         self.harness += checked.took.min(start.elapsed());
         for fault in &checked.health.faults {
             (self.events)(Event::Fault { why: fault.to_string() });
@@ -257,8 +272,10 @@ impl<'a> Run<'a> {
     /// What the driver hears when no draft could be cleared: what stands in the way, not how often
     /// it was tried.
     fn cannot(&self, hard: &[Finding]) -> String {
-        let why = hard.first().map(|f| f.say.clone().unwrap_or_else(|| f.because.clone())).unwrap_or_default();
-        self.say("cannot", &[("why", why.as_str())])
+        match hard.first() {
+            Some(Finding { say: Some(say), .. }) => say.clone(),
+            other => self.say("cannot", &[("why", other.map(|f| f.because.as_str()).unwrap_or_default())]),
+        }
     }
 
     /// Whether the turn is over: it was stopped, or the machine slept since it began. What was wanted

@@ -17,6 +17,9 @@ use crate::model::{ToolCall, canonical};
 pub struct Invariant {
     /// Name, for reports: `trunk closed above walking pace`.
     pub name: String,
+    /// Whether it is judged once a turn is over, because a companion mends it a moment after a write.
+    #[serde(default)]
+    pub settled: bool,
     /// Fields as `read tool.path` and what must not hold of them together.
     pub never: BTreeMap<String, Bound>,
 }

@@ -180,7 +180,7 @@ impl Shared {
     /// not the call's doing.
     fn commit(&self, state: &mut State, call: &ToolCall, after: Option<Car>) {
         let Some(after) = after else { return };
-        for invariant in &self.invariants {
+        for invariant in self.invariants.iter().filter(|i| !i.settled) {
             if invariant.violated(|f| after.get(f)) && !invariant.violated(|f| state.car.get(f)) {
                 let violation = Violation { invariant: invariant.name.clone(), call: call.clone() };
                 remember(&mut state.violations, violation);

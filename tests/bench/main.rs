@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests are tests")]
 
+mod scenarios;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

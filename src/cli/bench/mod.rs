@@ -1,4 +1,5 @@
-//! `obligato bench`: recorded ground truth, made fallible, against a car that replays the recording.
+//! `obligato bench`: recorded ground truth, made fallible, against a car that replays the recording; or, with a
+//! student, spoken requests on the simulated car.
 
 mod allowed;
 mod car;
@@ -10,6 +11,7 @@ mod judge;
 mod place;
 mod script;
 mod sentence;
+mod suite;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -29,22 +31,22 @@ use car::Car;
 use drive::{Outcomes, Track};
 use fault::Fault;
 
-/// Drive recorded tasks with a student that makes faults, with and without the harness
+/// Drive recorded tasks with a student that makes faults, or spoken requests with a real one, with and without the harness
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Compiled policy
-    #[arg(long)]
-    policy: PathBuf,
+    #[arg(long, required_unless_present = "page")]
+    policy: Option<PathBuf>,
     /// Tasks with the state they start in, one JSON object a line, `.gz` or plain
-    #[arg(long)]
-    tasks: PathBuf,
+    #[arg(long, required_unless_present_any = ["student", "page", "speed"])]
+    tasks: Option<PathBuf>,
     /// States that the ground truth ends in
-    #[arg(long)]
-    states: PathBuf,
+    #[arg(long, required_unless_present_any = ["student", "page", "speed"])]
+    states: Option<PathBuf>,
     /// Ground truth as it was carried out
-    #[arg(long)]
-    replay: PathBuf,
-    /// Places of a fault in each task; each seed draws another one
+    #[arg(long, required_unless_present_any = ["student", "page", "speed"])]
+    replay: Option<PathBuf>,
+    /// Places of a fault in each task, or runs of each scenario; each seed draws another one
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     seeds: u32,
     /// Only this fault
@@ -56,6 +58,8 @@ pub(super) struct Args {
     /// Write every run here
     #[arg(long, value_name = "OUT")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    suite: Box<suite::Args>,
 }
 
 /// One run with and without the harness.
@@ -76,8 +80,21 @@ struct Pair {
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
-    let policy = Arc::new(load::policy(&args.policy)?);
-    let mut courses = course::courses(&policy, &args.tasks, &args.states, &args.replay)?;
+    if let Some(out) = &args.suite.page.page {
+        return args.suite.page.run(out);
+    }
+    let missing = || CliError::Unknown("recorded tasks need --policy, --tasks, --states and --replay".to_owned());
+    let policy = args.policy.as_ref().ok_or_else(missing)?;
+    if args.suite.speed.speed {
+        return args.suite.measure(policy, args.json.as_ref());
+    }
+    if args.suite.student.student.is_some() {
+        return args.suite.run(policy, args.seeds, args.json.as_ref());
+    }
+    let policy = Arc::new(load::policy(policy)?);
+    let (tasks, states) = (args.tasks.as_ref().ok_or_else(missing)?, args.states.as_ref().ok_or_else(missing)?);
+    let replay = args.replay.as_ref().ok_or_else(missing)?;
+    let mut courses = course::courses(&policy, tasks, states, replay)?;
     courses.truncate(args.limit.unwrap_or(usize::MAX));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(|e| CliError::Peer(format!("the simulated car cannot start: {e}")))?;

@@ -4,8 +4,7 @@ use serde_json::Value as Json;
 
 use super::schema::{Values, text};
 use super::{Grammar, Node, Rules};
-use crate::student::Grounds;
-use crate::student::form;
+use crate::student::{Branch, form};
 use crate::tools::{Removed, Tool};
 
 /// Most calls in one draft: the longest chain of single steps in one request that people say in one
@@ -14,50 +13,106 @@ pub const MAX_CALLS: usize = 4;
 /// Longest reply, in characters: some twenty seconds of speech.
 pub const MAX_REPLY_CHARS: usize = 240;
 
+/// How much more welcome a call for each thing that was asked for is than one call, in nats.
+const SEVERAL: f32 = 4.0;
+
+/// A tool on offer.
+#[derive(Debug, Clone, Copy)]
+pub struct Offered<'a> {
+    /// The tool.
+    pub tool: &'a Tool,
+    /// How welcome it is, in nats.
+    pub weight: f32,
+    /// The argument lists it may be called with; none: whatever its schema allows.
+    pub arguments: Option<&'a [Branch]>,
+}
+
+impl<'a> Offered<'a> {
+    /// A tool with whatever its schema allows.
+    pub fn any(tool: &'a Tool) -> Self {
+        Self { tool, weight: 0.0, arguments: None }
+    }
+}
+
 /// What a draft may be at this moment.
 #[derive(Debug, Clone, Copy)]
 pub struct DraftGrammar<'a> {
     /// The tools on offer, in any order; none leaves only a reply.
-    pub tools: &'a [&'a Tool],
+    pub tools: &'a [Offered<'a>],
+    /// The tools of each thing that is asked for, where there are several: one call each, in order.
+    pub each: &'a [Vec<Offered<'a>>],
     /// What this car lacks.
     pub removed: &'a Removed,
-    /// What the driver's words say about values.
-    pub grounds: &'a Grounds,
+    /// Identifiers that were observed; none: any text may stand for one.
+    pub identifiers: Option<&'a [String]>,
+    /// Most calls, at most [`MAX_CALLS`].
+    pub calls: usize,
+    /// How welcome a reply is, in nats.
+    pub reply: f32,
 }
 
 impl DraftGrammar<'_> {
     /// Builds the grammar: calls of the offered tools or a reply, then the end of the line.
     pub fn build(&self) -> Grammar {
         let mut rules = Rules::default();
-        let calls: Vec<Node> = self.tools.iter().filter_map(|tool| self.call(tool, &mut rules)).collect();
+        let calls: Vec<(f32, Node)> =
+            self.tools.iter().filter_map(|t| Some((t.weight, self.call(t, &mut rules)?))).collect();
         let reply = text(&mut rules, 1, MAX_REPLY_CHARS);
         let reply = Node::Sequence(vec![Node::literal(form::SAY_OPEN), reply, Node::literal(form::SAY_CLOSE)]);
-        let mut ways = Vec::new();
+        let mut ways = vec![(self.reply, reply)];
+        if let Some(all) = self.sequence(&mut rules) {
+            ways.insert(0, (SEVERAL, all));
+        }
         if !calls.is_empty() {
-            let call = rules.add(Node::one_of(calls));
+            let call = rules.add(Node::weighed(calls));
             let more = Node::Sequence(vec![Node::literal(form::BETWEEN), call.clone()]);
-            ways.push(Node::Sequence(vec![
+            let most = self.calls.clamp(1, MAX_CALLS);
+            let calls = Node::Sequence(vec![
                 Node::literal(form::OPEN),
                 call,
-                Node::Repeat { node: Box::new(more), min: 0, max: MAX_CALLS - 1 },
+                Node::Repeat { node: Box::new(more), min: 0, max: most - 1 },
                 Node::literal(form::CLOSE),
-            ]));
+            ]);
+            ways.insert(0, (0.0, calls));
         }
-        ways.push(reply);
-        let root = Node::Sequence(vec![Node::one_of(ways), Node::literal("\n")]);
+        let root = Node::Sequence(vec![Node::weighed(ways), Node::literal("\n")]);
         rules.into_grammar(root)
     }
 
+    /// One call for each thing that is asked for; `None` where there is one alone.
+    fn sequence(&self, rules: &mut Rules) -> Option<Node> {
+        if self.each.len() < 2 {
+            return None;
+        }
+        let mut parts = vec![Node::literal(form::OPEN)];
+        for (at, tools) in self.each.iter().enumerate() {
+            if at > 0 {
+                parts.push(Node::literal(form::BETWEEN));
+            }
+            let calls: Vec<(f32, Node)> = tools.iter().filter_map(|t| Some((t.weight, self.call(t, rules)?))).collect();
+            if calls.is_empty() {
+                return None;
+            }
+            parts.push(rules.add(Node::weighed(calls)));
+        }
+        parts.push(Node::literal(form::CLOSE));
+        Some(Node::Sequence(parts))
+    }
+
     /// One call; `None` where the tool cannot be called here and now, or its schema is no schema.
-    fn call(&self, tool: &Tool, rules: &mut Rules) -> Option<Node> {
+    fn call(&self, offered: &Offered<'_>, rules: &mut Rules) -> Option<Node> {
+        let tool = offered.tool;
         let name = tool.name.as_str();
         let lacks = |p: &crate::tools::Param| p.required && self.removed.parameter(name, &p.name);
         if self.removed.tool(name) || tool.params.iter().any(lacks) {
             return None;
         }
         let schema: Json = serde_json::from_str(&tool.schema).ok()?;
-        let mut values = Values { rules, tool: name, removed: self.removed, grounds: self.grounds };
-        let members = values.members(&schema, "", 0);
+        let mut values = Values { rules, tool: name, removed: self.removed, identifiers: self.identifiers };
+        let members = match offered.arguments {
+            Some(branches) => values.branches(&schema, branches, false),
+            None => values.members(&schema, "", 0),
+        };
         let node = Node::Sequence(vec![
             Node::literal(format!("{}{name}{}", form::CALL_OPEN, form::CALL_MID)),
             members,
@@ -84,13 +139,17 @@ mod tests {
         Some(tools.iter().map(|t| Tool::from_import(t).unwrap()).collect::<Vec<_>>().into())
     }
 
+    fn grammar(inventory: &Inventory, removed: &Removed) -> Grammar {
+        let tools: Vec<Offered<'_>> = inventory.iter().map(Offered::any).collect();
+        DraftGrammar { tools: &tools, each: &[], removed, identifiers: None, calls: MAX_CALLS, reply: 0.0 }.build()
+    }
+
     #[test]
     fn every_line_it_accepts_is_a_draft_of_valid_calls() {
         for file in ["policies/cabin/tools.json", "../shared/carbench/tools.json"] {
             let Some(inventory) = inventory(file) else { continue };
-            let tools: Vec<&Tool> = inventory.iter().collect();
             let removed = Removed::default();
-            let grammar = DraftGrammar { tools: &tools, removed: &removed, grounds: &Grounds::default() }.build();
+            let grammar = grammar(&inventory, &removed);
             let mut choices = Choices::new(1);
             let mut called = std::collections::BTreeSet::new();
             for _ in 0..3000 {
@@ -112,8 +171,7 @@ mod tests {
     fn what_this_car_lacks_cannot_be_written() {
         let Some(inventory) = inventory("policies/cabin/tools.json") else { return };
         let removed = Removed::from_iter(["set_fan_speed", "open_close_window.percentage"]);
-        let tools: Vec<&Tool> = inventory.iter().collect();
-        let text = DraftGrammar { tools: &tools, removed: &removed, grounds: &Grounds::default() }.build().text();
+        let text = grammar(&inventory, &removed).text();
         assert!(!text.contains("set_fan_speed") && !text.contains("open_close_window"), "{text}");
     }
 }

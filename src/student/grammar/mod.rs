@@ -6,12 +6,14 @@
 //! [`crate::tools::Inventory::check`]. It gives form, not sense: the gates still judge what was said.
 
 mod draft;
+mod matcher;
 mod number;
 #[cfg(test)]
-mod random;
+pub(in crate::student) mod random;
 mod schema;
 
-pub use draft::{DraftGrammar, MAX_CALLS, MAX_REPLY_CHARS};
+pub use draft::{DraftGrammar, MAX_CALLS, MAX_REPLY_CHARS, Offered};
+pub(super) use matcher::Matcher;
 pub(super) use schema::order;
 
 use std::collections::HashMap;
@@ -28,6 +30,8 @@ pub(crate) enum Node {
     Sequence(Vec<Node>),
     /// One of these.
     Choice(Vec<Node>),
+    /// One of these, each with how welcome it is, in nats: a prior beside what the model thinks.
+    Weighed(Vec<(Weight, Node)>),
     /// Between `min` and `max` repetitions.
     Repeat {
         /// What is repeated.
@@ -41,7 +45,29 @@ pub(crate) enum Node {
     Rule(usize),
 }
 
+/// A weight in nats. Equal when the bits are, so that nodes can be compared and hashed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Weight(pub(crate) f32);
+
+impl PartialEq for Weight {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_bits() == other.0.to_bits()
+    }
+}
+
+impl Eq for Weight {}
+
+impl std::hash::Hash for Weight {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
+    }
+}
+
 impl Node {
+    pub(crate) fn weighed(ways: Vec<(f32, Node)>) -> Self {
+        Self::Weighed(ways.into_iter().map(|(weight, node)| (Weight(weight), node)).collect())
+    }
+
     pub(crate) fn literal(text: impl Into<String>) -> Self {
         Self::Literal(text.into())
     }
@@ -75,6 +101,21 @@ pub struct Grammar {
 }
 
 impl Grammar {
+    /// Whether any choice is weighed, so that the likeliest tokens alone do not decide it.
+    pub(super) fn is_weighed(&self) -> bool {
+        let weighed = |node: &Node| matches!(node, Node::Weighed(ways) if ways.iter().any(|(w, _)| w.0 != 0.0));
+        fn any(node: &Node, of: &impl Fn(&Node) -> bool) -> bool {
+            let below = match node {
+                Node::Sequence(parts) | Node::Choice(parts) => parts.iter().any(|p| any(p, of)),
+                Node::Weighed(parts) => parts.iter().any(|(_, p)| any(p, of)),
+                Node::Repeat { node, .. } => any(node, of),
+                Node::Literal(_) | Node::Class(_) | Node::Rule(_) => false,
+            };
+            of(node) || below
+        }
+        any(&self.root, &weighed) || self.rules.iter().any(|rule| any(rule, &weighed))
+    }
+
     /// The grammar as GBNF, the text form that llama.cpp reads. The start rule is `root`.
     pub fn text(&self) -> String {
         let mut out = String::from("root ::= ");
@@ -138,14 +179,9 @@ fn write_node(node: &Node, place: Place, out: &mut String) {
                 write_node(part, Place::InSequence, out);
             }
         }),
-        Node::Choice(parts) => bracketed(place != Place::Top, out, |out| {
-            for (i, part) in parts.iter().enumerate() {
-                if i > 0 {
-                    out.push_str(" | ");
-                }
-                write_node(part, Place::InSequence, out);
-            }
-        }),
+        Node::Choice(parts) => write_choice(parts.iter(), place, out),
+        // GBNF knows no weights.
+        Node::Weighed(parts) => write_choice(parts.iter().map(|(_, part)| part), place, out),
         Node::Repeat { node, min, max } => {
             write_node(node, Place::Repeated, out);
             match (min, max) {
@@ -156,6 +192,17 @@ fn write_node(node: &Node, place: Place, out: &mut String) {
             }
         }
     }
+}
+
+fn write_choice<'n>(parts: impl Iterator<Item = &'n Node>, place: Place, out: &mut String) {
+    bracketed(place != Place::Top, out, |out| {
+        for (i, part) in parts.enumerate() {
+            if i > 0 {
+                out.push_str(" | ");
+            }
+            write_node(part, Place::InSequence, out);
+        }
+    });
 }
 
 fn bracketed(needed: bool, out: &mut String, inner: impl FnOnce(&mut String)) {

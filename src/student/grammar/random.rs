@@ -38,6 +38,7 @@ impl Grammar {
             }
             Node::Sequence(parts) => parts.iter().for_each(|part| self.write_random(part, choices, out)),
             Node::Choice(parts) => self.write_random(&parts[choices.below(parts.len())], choices, out),
+            Node::Weighed(parts) => self.write_random(&parts[choices.below(parts.len())].1, choices, out),
             Node::Repeat { node, min, max } => {
                 for _ in 0..min + choices.below(max - min + 1) {
                     self.write_random(node, choices, out);
@@ -75,6 +76,7 @@ fn ends(node: &Node, rules: &[Node], text: &str, from: usize) -> BTreeSet<usize>
             starts.into_iter().flat_map(|start| ends(part, rules, text, start)).collect()
         }),
         Node::Choice(parts) => parts.iter().flat_map(|part| ends(part, rules, text, from)).collect(),
+        Node::Weighed(parts) => parts.iter().flat_map(|(_, part)| ends(part, rules, text, from)).collect(),
         Node::Repeat { node, min, max } => {
             let (mut reached, mut starts) = (BTreeSet::new(), BTreeSet::from([from]));
             for round in 0..=*max {

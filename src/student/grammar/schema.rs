@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::number::{Bounds, number};
 use super::{Node, Rules};
 use crate::model::canonical;
-use crate::student::Grounds;
+use crate::student::{Branch, Slot};
 use crate::tools::Removed;
 
 /// Longest text argument, in characters: a short mail fits, a runaway does not.
@@ -35,7 +35,8 @@ pub(super) struct Values<'a> {
     pub(super) rules: &'a mut Rules,
     pub(super) tool: &'a str,
     pub(super) removed: &'a Removed,
-    pub(super) grounds: &'a Grounds,
+    /// Identifiers that were observed, where nothing else may stand for one.
+    pub(super) identifiers: Option<&'a [String]>,
 }
 
 impl Values<'_> {
@@ -86,6 +87,29 @@ impl Values<'_> {
         (Node::optional(Node::one_of(starts)), rest)
     }
 
+    /// A call's arguments out of a tree of lists.
+    pub(super) fn branches(&mut self, schema: &Json, branches: &[Branch], comma: bool) -> Node {
+        let ways = branches.iter().map(|branch| {
+            let Some((name, slot)) = &branch.argument else { return Node::Sequence(Vec::new()) };
+            let value = match slot {
+                Slot::Value(value) => Node::literal(canonical(value)),
+                Slot::Open => {
+                    let property = schema.get("properties").and_then(|p| p.get(name)).unwrap_or(&Json::Null);
+                    self.value(property, name, 1)
+                }
+            };
+            let comma = if comma { "," } else { "" };
+            let rest = self.branches(schema, &branch.rest, true);
+            Node::Sequence(vec![Node::literal(format!("{comma}{}:", Json::from(name.as_str()))), value, rest])
+        });
+        let mut ways: Vec<Node> = ways.collect();
+        let node = match (ways.len(), ways.pop()) {
+            (1, Some(only)) => only,
+            (_, last) => Node::weighed(branches.iter().map(|b| b.weight).zip(ways.into_iter().chain(last)).collect()),
+        };
+        self.rules.add(node)
+    }
+
     /// One value.
     fn value(&mut self, schema: &Json, path: &str, depth: usize) -> Node {
         if let Some(members) = schema.get("enum").and_then(Json::as_array).filter(|m| !m.is_empty()) {
@@ -108,16 +132,10 @@ impl Values<'_> {
 
     fn typed(&mut self, kind: &str, schema: &Json, path: &str, depth: usize) -> Node {
         match kind {
-            "boolean" if self.grounds.switch.is_some() => {
-                Node::literal(self.grounds.switch.unwrap_or_default().to_string())
-            }
             "boolean" => self.rules.add(Node::Choice(vec![Node::literal("true"), Node::literal("false")])),
             "integer" | "number" => {
                 let bounds = bounds(schema, kind == "integer");
-                let said = self.grounds.values(bounds.minimum, bounds.maximum, bounds.multiple_of);
-                let said = said.into_iter().filter(|n| !bounds.whole || n.fract() == 0.0);
-                let said: Vec<Node> = said.map(|n| Node::literal(canonical(&Json::from(n)))).collect();
-                self.rules.add(if said.is_empty() { number(bounds) } else { Node::one_of(said) })
+                self.rules.add(number(bounds))
             }
             "null" => Node::literal("null"),
             "array" if depth < MAX_DEPTH => self.list(schema, path, depth),
@@ -128,6 +146,10 @@ impl Values<'_> {
             "array" => Node::literal("[]"),
             "object" => Node::literal("{}"),
             _ => {
+                if let Some(seen) = self.identifiers.filter(|_| is_identifier(path)) {
+                    let seen = seen.iter().map(|word| Node::literal(Json::from(word.as_str()).to_string())).collect();
+                    return self.rules.add(Node::one_of(seen));
+                }
                 let min = length(schema, "minLength").unwrap_or(1);
                 let max = length(schema, "maxLength").unwrap_or(MAX_TEXT_CHARS).clamp(min, MAX_TEXT_CHARS.max(min));
                 text(self.rules, min, max)
@@ -195,4 +217,9 @@ fn bounds(schema: &Json, whole: bool) -> Bounds {
 
 fn length(schema: &Json, key: &str) -> Option<usize> {
     schema.get(key).and_then(Json::as_u64).and_then(|n| usize::try_from(n).ok())
+}
+
+/// Whether a parameter takes an identifier: a part of its name says so.
+fn is_identifier(path: &str) -> bool {
+    path.rsplit('.').next().unwrap_or(path).split('_').any(|part| part.trim_end_matches('s').eq_ignore_ascii_case("id"))
 }

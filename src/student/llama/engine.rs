@@ -4,7 +4,10 @@
 //! computed once, into a sequence of its own; each call copies it (a copy costs nothing, the cells
 //! are shared) and computes its tail alone.
 
+use std::collections::VecDeque;
 use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use llama_cpp_2::context::LlamaContext;
@@ -13,11 +16,20 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
+use super::LlamaConfig;
+use super::follow::Writer;
+use super::kept::Kept;
 use super::sample::Picker;
+use super::vocabulary::Vocabulary;
+use crate::student::grammar::Grammar;
 use crate::student::{Cancel, StudentError, Usage};
 
 /// Tokens computed between two looks at the cancel flag: about a tenth of a second.
 const CHUNK: usize = 32;
+/// Drafts that are generated together.
+pub(super) const TOGETHER: usize = 8;
+/// The first sequence of drafts that are generated together; those of the branches come before.
+const FIRST_DRAFT: i32 = 4;
 
 /// What a call is for; each purpose has its own fixed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,13 +56,11 @@ pub(super) struct Tokens<'a> {
     pub(super) tail: &'a [LlamaToken],
 }
 
-/// How a draft is generated.
+/// How one draft is sampled.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Generation<'a> {
-    pub(super) grammar: &'a str,
+pub(super) struct Sampling {
     pub(super) temperature: f32,
     pub(super) seed: u32,
-    pub(super) max_tokens: u32,
 }
 
 pub(super) struct Engine<'m> {
@@ -59,25 +69,54 @@ pub(super) struct Engine<'m> {
     batch: LlamaBatch<'static>,
     draft: Held,
     judge: Held,
+    vocabulary: Arc<Vocabulary>,
+    /// What the parameters of this context are, for the key of kept states.
+    parameters: String,
+}
+
+/// A draft in the making.
+struct Writing<'g, 'm> {
+    writer: Writer<'g, 'm>,
+    sequence: i32,
+    /// Tokens in its sequence.
+    end: usize,
+    /// Tokens that are not computed yet.
+    queue: VecDeque<LlamaToken>,
+    /// Where its logits stand in the last batch, once its queue is computed.
+    logits: Option<i32>,
+    usage: Usage,
+    line: Option<String>,
 }
 
 impl<'m> Engine<'m> {
     /// # Errors
     /// A sentence, when the context does not fit into memory.
-    pub(super) fn new(model: &'m LlamaModel, tokens: u32, threads: i32) -> Result<Self, String> {
+    pub(super) fn new(model: &'m LlamaModel, config: &LlamaConfig) -> Result<Self, String> {
         let backend = super::backend()?;
+        let tokens = config.context;
+        // As the header of llama.cpp has it: -1 leaves it to the library.
+        let flash = config.flash_attention.map_or(-1, i32::from);
         let params = LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(tokens))
             .with_n_batch(CHUNK as u32)
             .with_n_ubatch(CHUNK as u32)
-            .with_n_seq_max(4)
+            .with_n_seq_max(FIRST_DRAFT as u32 + TOGETHER as u32)
             .with_kv_unified(true)
-            .with_n_threads(threads)
-            .with_n_threads_batch(threads);
+            .with_flash_attention_policy(flash)
+            .with_n_threads(config.threads)
+            .with_n_threads_batch(config.threads);
         let context = model
             .new_context(backend, params)
             .map_err(|e| format!("no room for a context of {tokens} tokens ({e}); set a smaller one"))?;
-        Ok(Self { model, context, batch: LlamaBatch::new(CHUNK, 1), draft: Held::default(), judge: Held::default() })
+        Ok(Self {
+            model,
+            context,
+            batch: LlamaBatch::new(CHUNK, 1),
+            draft: Held::default(),
+            judge: Held::default(),
+            vocabulary: Arc::new(Vocabulary::new(model)),
+            parameters: format!("context {tokens} flash {flash} chunk {CHUNK} sequences {TOGETHER}"),
+        })
     }
 
     pub(super) fn tokenize(&self, text: &str, start: bool) -> Vec<LlamaToken> {
@@ -103,6 +142,42 @@ impl<'m> Engine<'m> {
         self.decode(fixed_sequence(branch), done, chunk, false)?;
         self.held(branch).fixed.extend(chunk);
         Ok(done + chunk.len() == fixed.len())
+    }
+
+    /// Brings back the state of the draft branch's fixed text from an earlier start, where one was kept of exactly
+    /// this model, context and text; `false` where there is none, and then the text is computed.
+    pub(super) fn restore(&mut self, folder: &Path, model: &str, fixed: &[LlamaToken]) -> Result<bool, StudentError> {
+        let Some(path) = self.kept(folder, model, fixed).whole() else { return Ok(false) };
+        self.clear(Branch::Draft)?;
+        self.draft = Held::default();
+        match self.context.state_seq_load_file(&path, fixed_sequence(Branch::Draft), fixed.len()) {
+            Ok((tokens, _)) if tokens == fixed => {
+                self.draft.fixed = tokens;
+                Ok(true)
+            }
+            other => {
+                tracing::warn!(path = %path.display(), ?other, "a kept state was not taken; it is computed anew");
+                self.clear(Branch::Draft)?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Keeps the state of the draft branch's fixed text for the next start. That it cannot be kept is no error.
+    pub(super) fn keep(&self, folder: &Path, model: &str) {
+        let fixed = &self.draft.fixed;
+        let write = |path: &Path| {
+            let written = self.context.state_seq_save_file(path, fixed_sequence(Branch::Draft), fixed);
+            written.map(|_| ()).map_err(|e| e.to_string())
+        };
+        if let Err(why) = self.kept(folder, model, fixed).keep(write) {
+            tracing::warn!(%why, "the state of the prompt's fixed part is not kept");
+        }
+    }
+
+    fn kept(&self, folder: &Path, model: &str, fixed: &[LlamaToken]) -> Kept {
+        let tokens: Vec<i32> = fixed.iter().map(|t| t.0).collect();
+        Kept::new(folder, model, &self.parameters, &tokens)
     }
 
     /// Brings a branch to the end of the prompt, with the logits of its last token ready. Says how
@@ -136,39 +211,171 @@ impl<'m> Engine<'m> {
         Ok(u32::try_from(computed).unwrap_or(u32::MAX))
     }
 
-    /// One line under a grammar, without its line break.
-    pub(super) fn generate(
+    /// One line under a grammar (GBNF), without its line break.
+    pub(super) fn line(
         &mut self,
-        branch: Branch,
         prompt: Tokens<'_>,
-        how: Generation<'_>,
-        cancel: &Cancel,
-    ) -> Result<(String, Usage), StudentError> {
-        let start = Instant::now();
-        let mut picker = Picker::new(self.model, how.grammar, how.temperature, how.seed)
+        grammar: &str,
+        how: Sampling,
+        max_tokens: u32,
+    ) -> Result<String, StudentError> {
+        let branch = Branch::Draft;
+        let mut picker = Picker::new(self.model, grammar, how.temperature, how.seed)
             .map_err(|e| StudentError::Unreadable(e.to_string()))?;
-        let mut usage = Usage { prompt_tokens: self.prefill(branch, prompt, cancel)?, ..Usage::default() };
-        loop {
-            if cancel.is_cancelled() {
-                return Err(StudentError::Cancelled);
-            }
-            if usage.generated_tokens >= how.max_tokens {
-                return Err(StudentError::Endless(how.max_tokens));
-            }
-            let last = self.batch.n_tokens().saturating_sub(1);
-            let token = picker
-                .next(self.context.get_logits_ith(last))
-                .ok_or_else(|| StudentError::Unreadable("the grammar leaves no token of this model".to_owned()))?;
-            usage.generated_tokens += 1;
+        self.prefill(branch, prompt, &Cancel::default())?;
+        for _ in 0..max_tokens {
+            let token = picker.next(self.logits()).ok_or_else(no_token)?;
             if let Some(line) = picker.written().strip_suffix(b"\n") {
-                usage.wall = start.elapsed();
-                let text = String::from_utf8(line.to_vec());
-                return text.map(|text| (text, usage)).map_err(|e| StudentError::Unreadable(e.to_string()));
+                return String::from_utf8(line.to_vec()).map_err(|e| StudentError::Unreadable(e.to_string()));
             }
             let end = self.held(branch).whole.len();
             self.decode(tail_sequence(branch), end, &[token], true)?;
             self.held(branch).whole.push(token);
         }
+        Err(StudentError::Endless(max_tokens))
+    }
+
+    /// Drafts under a grammar, one for each way of sampling, without their line breaks. They share the prompt and
+    /// are generated in one batch. What the grammar leaves no choice about is computed as a prompt is.
+    pub(super) fn drafts(
+        &mut self,
+        prompt: Tokens<'_>,
+        grammar: &Grammar,
+        how: &[Sampling],
+        max_tokens: u32,
+        cancel: &Cancel,
+    ) -> Result<Vec<(String, Usage)>, StudentError> {
+        let start = Instant::now();
+        let computed = self.prefill(Branch::Draft, prompt, cancel)?;
+        let (model, logits) = (self.model, self.batch.n_tokens().saturating_sub(1));
+        let end = self.draft.whole.len();
+        let mut writings = Vec::new();
+        for (at, sampling) in (0_i32..).zip(how) {
+            let sequence = if how.len() > 1 { FIRST_DRAFT + at } else { tail_sequence(Branch::Draft) };
+            if how.len() > 1 {
+                self.branch_off(sequence)?;
+            }
+            let writer = Writer::new(model, self.vocabulary.clone(), grammar, sampling.temperature, sampling.seed);
+            let (queue, usage) = (VecDeque::new(), Usage::default());
+            writings.push(Writing { writer, sequence, end, queue, logits: Some(logits), usage, line: None });
+        }
+        if let Some(first) = writings.first_mut() {
+            first.usage.prompt_tokens = computed;
+        }
+        loop {
+            if cancel.is_cancelled() {
+                return Err(StudentError::Cancelled);
+            }
+            for writing in writings.iter_mut().filter(|w| w.line.is_none()) {
+                self.choose(writing, max_tokens)?;
+            }
+            if writings.iter().all(|w| w.line.is_some()) {
+                break;
+            }
+            self.compute(&mut writings)?;
+        }
+        if how.len() == 1 {
+            // The tail's sequence holds what was generated; the next call starts it anew.
+            self.draft.whole.clear();
+        }
+        let took = start.elapsed();
+        Ok(writings.into_iter().map(|w| (w.line.unwrap_or_default(), Usage { wall: took, ..w.usage })).collect())
+    }
+
+    /// Generates so many tokens after a prompt, chosen from a grammar or the likeliest ones: to measure.
+    pub(super) fn generate(&mut self, grammar: Option<&Grammar>, tokens: usize) -> Result<(), StudentError> {
+        let mut writer = grammar.map(|g| Writer::new(self.model, self.vocabulary.clone(), g, 0.0, 0));
+        for _ in 0..tokens {
+            let token = match &mut writer {
+                Some(writer) => writer.next(self.logits()),
+                None => (0_i32..).zip(self.logits()).max_by(|a, b| a.1.total_cmp(b.1)).map(|(id, _)| LlamaToken(id)),
+            };
+            let end = self.draft.whole.len();
+            self.decode(tail_sequence(Branch::Draft), end, &[token.ok_or_else(no_token)?], true)?;
+            self.draft.whole.extend(token);
+        }
+        Ok(())
+    }
+
+    /// Chooses a draft's next token where its logits are there, and takes what must follow as written.
+    fn choose(&mut self, writing: &mut Writing<'_, '_>, max_tokens: u32) -> Result<(), StudentError> {
+        let Some(at) = writing.logits.take() else { return Ok(()) };
+        if writing.usage.generated_tokens >= max_tokens {
+            return Err(StudentError::Endless(max_tokens));
+        }
+        // A draft whose beginning is forced spends its first logits on nothing.
+        let fresh = writing.usage.generated_tokens == 0 && writing.queue.is_empty();
+        if !(fresh && self.force(writing)?) {
+            let token = writing.writer.next(self.context.get_logits_ith(at)).ok_or_else(no_token)?;
+            writing.usage.generated_tokens += 1;
+            writing.queue.push_back(token);
+            self.force(writing)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what must come next as written. The last of its tokens is left to be chosen, because the model may join
+    /// it with what follows. False where nothing is forced.
+    fn force(&mut self, writing: &mut Writing<'_, '_>) -> Result<bool, StudentError> {
+        let forced = writing.writer.forced();
+        let mut tokens = self.tokenize(&forced, false);
+        if forced.ends_with('\n') {
+            // The rest is known to the end: it need not be computed at all.
+            writing.writer.write(forced.as_bytes());
+            tokens.clear();
+        } else {
+            tokens.pop();
+            for token in &tokens {
+                let mut piece = Vec::new();
+                self.model.vocab().token_to_piece_into(*token, &mut piece, false, None);
+                if !writing.writer.write(&piece) {
+                    return Err(no_token());
+                }
+            }
+        }
+        if let Some(line) = writing.writer.line() {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            let text = String::from_utf8(line.to_vec()).map_err(|e| StudentError::Unreadable(e.to_string()))?;
+            writing.line = Some(text);
+            return Ok(true);
+        }
+        let any = !tokens.is_empty();
+        writing.usage.prompt_tokens += u32::try_from(tokens.len()).unwrap_or(u32::MAX);
+        writing.queue.extend(tokens);
+        Ok(any)
+    }
+
+    /// One batch: a share of what each draft still has to have computed.
+    fn compute(&mut self, writings: &mut [Writing<'_, '_>]) -> Result<(), StudentError> {
+        self.batch.clear();
+        let open = writings.iter().filter(|w| w.line.is_none()).count();
+        let share = (CHUNK / open.max(1)).max(1);
+        let limit = self.limit();
+        for writing in writings.iter_mut().filter(|w| w.line.is_none()) {
+            for _ in 0..share {
+                let Some(token) = writing.queue.pop_front() else { break };
+                let last = writing.queue.is_empty();
+                if writing.end >= limit {
+                    return Err(StudentError::Context { found: writing.end, limit });
+                }
+                let position = i32::try_from(writing.end).map_err(|e| broken(&e))?;
+                let at = self.batch.n_tokens();
+                self.batch.add(token, position, &[writing.sequence], last).map_err(|e| broken(&e))?;
+                writing.end += 1;
+                if last {
+                    writing.logits = Some(at);
+                }
+            }
+        }
+        let most = writings.iter().map(|w| w.end).max().unwrap_or_default();
+        self.run(most)
+    }
+
+    /// Makes a sequence a copy of the draft branch's tail.
+    fn branch_off(&mut self, sequence: i32) -> Result<(), StudentError> {
+        let id = u32::try_from(sequence).map_err(|e| broken(&e))?;
+        self.context.clear_kv_cache_seq(Some(id), None, None).map_err(|e| broken(&e))?;
+        self.context.copy_kv_cache_seq(tail_sequence(Branch::Draft), sequence, None, None).map_err(|e| broken(&e))
     }
 
     /// Logits after the last token that was computed.
@@ -176,11 +383,14 @@ impl<'m> Engine<'m> {
         self.context.get_logits_ith(self.batch.n_tokens().saturating_sub(1))
     }
 
-    /// Gives up the other branch's state when both do not fit: it is only a cache.
+    /// Gives up the other branch's state when both do not fit, and what earlier drafts left: they are only a cache.
     fn make_room(&mut self, branch: Branch, total: usize) -> Result<(), StudentError> {
         let limit = self.limit();
         if total >= limit {
             return Err(StudentError::Context { found: total, limit });
+        }
+        for sequence in FIRST_DRAFT..FIRST_DRAFT + TOGETHER as i32 {
+            self.context.clear_kv_cache_seq(Some(sequence as u32), None, None).map_err(|e| broken(&e))?;
         }
         let other = match branch {
             Branch::Draft => Branch::Judge,
@@ -202,10 +412,12 @@ impl<'m> Engine<'m> {
             let last = logits && i + 1 == tokens.len();
             self.batch.add(*token, position, &[sequence], last).map_err(|e| broken(&e))?;
         }
+        self.run(at + tokens.len())
+    }
+
+    fn run(&mut self, end: usize) -> Result<(), StudentError> {
         self.context.decode(&mut self.batch).map_err(|e| match e {
-            llama_cpp_2::DecodeError::NoKvCacheSlot => {
-                StudentError::Context { found: at + tokens.len(), limit: self.limit() }
-            }
+            llama_cpp_2::DecodeError::NoKvCacheSlot => StudentError::Context { found: end, limit: self.limit() },
             other => broken(&other),
         })
     }
@@ -250,6 +462,10 @@ fn tail_sequence(branch: Branch) -> i32 {
 /// How many tokens two lists share from their start.
 fn agreement(a: &[LlamaToken], b: &[LlamaToken]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+fn no_token() -> StudentError {
+    StudentError::Unreadable("the grammar leaves no token of this model".to_owned())
 }
 
 fn broken(error: &dyn std::fmt::Display) -> StudentError {

@@ -4,12 +4,21 @@
 //! serves requests one after the other; dropping the student ends it.
 
 mod engine;
+mod follow;
 mod gguf;
 mod judge;
+mod kept;
+mod memory;
 mod owner;
 mod sample;
+mod settings;
+mod speed;
 #[cfg(test)]
 mod tests;
+mod vocabulary;
+
+pub use settings::{Settings, Template};
+pub use speed::{Speeds, speeds};
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -17,10 +26,14 @@ use std::sync::mpsc;
 
 use llama_cpp_2::llama_backend::LlamaBackend;
 
+use self::engine::Sampling;
 use self::owner::{Owner, Request};
-use super::grammar::DraftGrammar;
+use super::grammar::{DraftGrammar, Grammar, MAX_CALLS, Offered};
+use super::prompt::Shot;
 use super::retrieve::Retriever;
-use super::{Answer, CALL_PREFIX, Cancel, Example, Prompt, Student, StudentError, form, prompt};
+use super::{
+    Answer, CALL_PREFIX, Example, Ground, Grounded, Offer, Prompt, Student, StudentError, Usage, form, prompt,
+};
 use crate::critic::{Case, Judge, JudgeError, Ruling};
 use crate::model::CallId;
 use crate::tools::{Inventory, Tool};
@@ -39,6 +52,14 @@ pub struct LlamaConfig {
     pub context: u32,
     /// Threads; more than there are free cores makes it slower.
     pub threads: i32,
+    /// Processors that they may run on, counted from 0; none: any.
+    pub cpus: Option<Vec<usize>>,
+    /// Whether attention is computed in one pass; none: as llama.cpp thinks best.
+    pub flash_attention: Option<bool>,
+    /// Where the form of a conversation comes from.
+    pub template: Template,
+    /// Folder for the state of the prompt's fixed part; none: it is computed at every start.
+    pub cache: Option<PathBuf>,
     /// Examples that the model drafts after.
     pub examples: Vec<Example>,
 }
@@ -49,7 +70,29 @@ impl LlamaConfig {
     pub fn new(path: impl Into<PathBuf>, examples: Vec<Example>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = i32::try_from(cores.saturating_sub(1).clamp(1, 4)).unwrap_or(1);
-        Self { path: path.into(), sha256: None, context: 4096, threads, examples }
+        Self {
+            path: path.into(),
+            sha256: None,
+            context: 4096,
+            threads,
+            cpus: None,
+            flash_attention: None,
+            template: Template::default(),
+            cache: None,
+            examples,
+        }
+    }
+
+    /// With the settings of a file.
+    #[must_use]
+    pub fn with(mut self, settings: Settings) -> Self {
+        let Settings { template, context, threads, cpus, flash_attention } = settings;
+        self.template = template.unwrap_or(self.template);
+        self.context = context.unwrap_or(self.context);
+        self.threads = threads.unwrap_or(self.threads);
+        self.cpus = cpus.or(self.cpus);
+        self.flash_attention = flash_attention.or(self.flash_attention);
+        self
     }
 }
 
@@ -58,9 +101,11 @@ pub struct Llama {
     name: String,
     requests: mpsc::Sender<Request>,
     examples: Vec<Example>,
-    /// Fixed text and index, for the inventory they were made for.
+    /// Fixed part and index, for the inventory they were made for.
     prepared: Option<Prepared>,
     drafts: u32,
+    /// What rulings have cost since somebody asked.
+    ruled: Usage,
 }
 
 /// A prompt for one line.
@@ -76,7 +121,7 @@ pub(crate) struct Line<'a> {
 
 struct Prepared {
     tools: Vec<String>,
-    fixed: String,
+    fixed: Vec<Shot>,
     retriever: Retriever,
 }
 
@@ -87,7 +132,7 @@ impl std::fmt::Debug for Llama {
 }
 
 impl Llama {
-    /// Loads a model. The file is checked before llama.cpp maps it.
+    /// Loads a model. The file is checked before llama.cpp maps it, and the memory before it is taken.
     ///
     /// # Errors
     /// [`StudentError::Model`], naming the file, the cause and what to do.
@@ -97,11 +142,12 @@ impl Llama {
         gguf::check(&config.path, config.sha256.as_deref()).map_err(|e| broken(e.to_string()))?;
         let requests = Owner::start(&config).map_err(broken)?;
         let stem = config.path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Self { name: format!("llama:{stem}"), requests, examples: config.examples, prepared: None, drafts: 0 })
+        let name = format!("llama:{stem}");
+        Ok(Self { name, requests, examples: config.examples, prepared: None, drafts: 0, ruled: Usage::default() })
     }
 
     /// Examples that name what this inventory has; one that does not would teach an unknown tool.
-    fn prepare(&mut self, inventory: &Inventory) -> Option<&Prepared> {
+    fn known(&mut self, inventory: &Inventory) -> Option<&Prepared> {
         let tools: Vec<String> = inventory.iter().map(|t| t.name.to_string()).collect();
         if self.prepared.as_ref().is_none_or(|p| p.tools != tools) {
             let known = |e: &&Example| e.draft.calls.iter().all(|c| inventory.get(c.tool.as_str()).is_some());
@@ -120,10 +166,9 @@ impl Llama {
     pub(crate) fn line(&self, prompt: Line<'_>) -> Result<String, StudentError> {
         let Line { fixed, tail, grammar, temperature, seed, max_tokens } = prompt;
         let (fixed, tail, grammar) = (fixed.to_owned(), tail.to_owned(), grammar.to_owned());
-        let cancel = Cancel::default();
-        let answered =
-            self.ask(|answer| Request::Draft { fixed, tail, grammar, temperature, seed, max_tokens, cancel, answer });
-        answered.ok_or_else(Self::gone)?.map(|(line, _)| line)
+        let how = Sampling { temperature, seed };
+        let answered = self.ask(|answer| Request::Line { fixed, tail, grammar, how, max_tokens, answer });
+        answered.ok_or_else(Self::gone)?
     }
 
     /// How much likelier yes is than no after each tail, in nats.
@@ -132,7 +177,8 @@ impl Llama {
     /// [`StudentError`].
     pub(crate) fn leaning(&self, fixed: &str, tails: &[String]) -> Result<Vec<f32>, StudentError> {
         let (fixed, tails) = (fixed.to_owned(), tails.to_vec());
-        self.ask(|answer| Request::Judge { fixed, tails, answer }).ok_or_else(Self::gone)?
+        let answered = self.ask(|answer| Request::Judge { fixed, tails, answer }).ok_or_else(Self::gone)?;
+        answered.map(|(leaning, _)| leaning)
     }
 
     fn gone() -> StudentError {
@@ -145,38 +191,86 @@ impl Llama {
         self.requests.send(request(answer)).ok()?;
         answered.recv().ok()
     }
-}
 
-impl Student for Llama {
-    fn draft(&mut self, prompt: &Prompt<'_>) -> Result<Answer, StudentError> {
-        let prepared = self.prepare(prompt.inventory).ok_or_else(Self::gone)?;
+    fn sampled(&mut self, prompt: &Prompt<'_>, how: Vec<Sampling>) -> Result<Vec<Answer>, StudentError> {
+        let prepared = self.known(prompt.inventory).ok_or_else(Self::gone)?;
         let fixed = prepared.fixed.clone();
-        let offered: Vec<&Tool> = if prompt.reply_only {
-            Vec::new()
-        } else {
-            let request = prompt::request(prompt);
-            let found = prepared.retriever.relevant(prompt.inventory, prompt.removed, &request, OFFERED);
-            found.into_iter().filter_map(|ix| prompt.inventory.at(ix)).collect()
-        };
-        let grammar = DraftGrammar { tools: &offered, removed: prompt.removed, grounds: prompt.grounds }.build().text();
-        let (line, usage) = self
-            .ask(|answer| Request::Draft {
-                fixed,
-                tail: prompt::tail(prompt),
-                grammar,
-                temperature: prompt.temperature,
-                seed: prompt.seed,
-                max_tokens: prompt.max_tokens,
-                cancel: prompt.cancel.clone(),
-                answer,
-            })
+        let grammar = grammar(prompt, &prepared.retriever);
+        let (tail, max_tokens, cancel) = (prompt::tail(prompt), prompt.max_tokens, prompt.cancel.clone());
+        let lines = self
+            .ask(|answer| Request::Drafts { fixed, tail, grammar, how, max_tokens, cancel, answer })
             .ok_or_else(Self::gone)??;
-        let mut draft = form::read(&line).map_err(|e| StudentError::Unreadable(format!("{e} in {line}")))?;
+        lines.into_iter().map(|(line, usage)| self.answer(&line, usage)).collect()
+    }
+
+    fn answer(&mut self, line: &str, usage: Usage) -> Result<Answer, StudentError> {
+        let mut draft = form::read(line).map_err(|e| StudentError::Unreadable(format!("{e} in {line}")))?;
         self.drafts += 1;
         for (at, call) in draft.calls.iter_mut().enumerate() {
             call.id = CallId::from(format!("{CALL_PREFIX}{}_{at}", self.drafts).as_str());
         }
         Ok(Answer { draft, usage })
+    }
+}
+
+/// What may be drafted for a prompt.
+fn grammar(prompt: &Prompt<'_>, retriever: &Retriever) -> Grammar {
+    let (inventory, removed) = (prompt.inventory, prompt.removed);
+    let plain = |tools: &[Offered<'_>]| {
+        DraftGrammar { tools, each: &[], removed, identifiers: None, calls: MAX_CALLS, reply: 0.0 }.build()
+    };
+    match prompt.offer {
+        Offer::All => plain(&inventory.iter().map(Offered::any).collect::<Vec<_>>()),
+        Offer::Reply => plain(&[]),
+        Offer::Related => {
+            let found = retriever.relevant(inventory, removed, &prompt::request(prompt), OFFERED);
+            plain(&found.into_iter().filter_map(|ix| inventory.at(ix)).map(Offered::any).collect::<Vec<_>>())
+        }
+        Offer::Grounded(grounding) => {
+            let ranked = retriever.scored(inventory, removed, &prompt::request(prompt), OFFERED);
+            let Ground { tools, each, reply } = grounding.ground(&ranked);
+            let offered =
+                |all: &'_ [Grounded]| -> Vec<_> { all.iter().map(|t| (t.clone(), inventory.at(t.tool))).collect() };
+            let (tools, each) = (offered(&tools), each.iter().map(|e| offered(e)).collect::<Vec<_>>());
+            let tools = on_offer(&tools);
+            let each: Vec<Vec<Offered<'_>>> = each.iter().map(|e| on_offer(e)).collect();
+            let identifiers = grounding.identifiers();
+            DraftGrammar { tools: &tools, each: &each, removed, identifiers: Some(&identifiers), calls: 1, reply }
+                .build()
+        }
+    }
+}
+
+fn on_offer<'a>(tools: &'a [(Grounded, Option<&'a Tool>)]) -> Vec<Offered<'a>> {
+    let each = tools.iter().filter_map(|(grounded, tool)| {
+        Some(Offered { tool: (*tool)?, weight: grounded.weight, arguments: grounded.arguments.as_deref() })
+    });
+    each.collect()
+}
+
+impl Student for Llama {
+    fn prepare(&mut self, inventory: &Inventory) -> Result<(), StudentError> {
+        let fixed = self.known(inventory).ok_or_else(Self::gone)?.fixed.clone();
+        self.ask(|answer| Request::Prepare { fixed, answer }).ok_or_else(Self::gone)?
+    }
+
+    fn draft(&mut self, prompt: &Prompt<'_>) -> Result<Answer, StudentError> {
+        let how = vec![Sampling { temperature: prompt.temperature, seed: prompt.seed }];
+        self.sampled(prompt, how)?.pop().ok_or_else(Self::gone)
+    }
+
+    fn drafts(&mut self, prompt: &Prompt<'_>, seeds: &[u32]) -> Result<Vec<Answer>, StudentError> {
+        let temperature = |at: usize| if at == 0 { 0.0 } else { prompt.temperature };
+        let how = seeds.iter().enumerate().map(|(at, seed)| Sampling { temperature: temperature(at), seed: *seed });
+        self.sampled(prompt, how.collect())
+    }
+
+    fn keeps_to_offer(&self) -> bool {
+        true
+    }
+
+    fn take_ruled(&mut self) -> Usage {
+        std::mem::take(&mut self.ruled)
     }
 
     fn as_judge(&mut self) -> Option<&mut dyn Judge> {
@@ -193,7 +287,9 @@ impl Judge for Llama {
         let (fixed, tails) = judge::prompts(case);
         let leaning = self.ask(|answer| Request::Judge { fixed, tails, answer });
         let leaning = leaning.ok_or_else(|| JudgeError::Unavailable("its thread has ended".to_owned()))?;
-        let leaning = leaning.map_err(|e| JudgeError::Unavailable(e.to_string()))?;
+        let (leaning, usage) = leaning.map_err(|e| JudgeError::Unavailable(e.to_string()))?;
+        self.ruled.prompt_tokens += usage.prompt_tokens;
+        self.ruled.wall += usage.wall;
         Ok(judge::rulings(&leaning))
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::model::{Draft, Finding, Message, Role, Tier};
-use crate::student::{Cancel, Grounds};
+use crate::student::{Cancel, Offer};
 use crate::tools::{Removed, import};
 
 fn model() -> Option<PathBuf> {
@@ -45,9 +45,8 @@ fn draft(
         inventory,
         removed: &removed,
         conversation: &said(text),
-        grounds: &Grounds::default(),
+        offer: Offer::Related,
         objection: None,
-        reply_only: false,
         temperature: 0.0,
         seed: 0,
         max_tokens,
@@ -120,4 +119,53 @@ fn a_file_that_is_no_whole_model_is_refused_with_its_cause() {
     let whole = std::fs::read(whole).unwrap();
     std::fs::File::create(&path).unwrap().write_all(&whole[..whole.len() / 2]).unwrap();
     assert!(refused(&path).contains("truncated"), "{}", refused(&path));
+}
+
+/// A model with the state of its prompt kept in a folder.
+fn kept_in(path: &std::path::Path, folder: &std::path::Path) -> Llama {
+    Llama::load(LlamaConfig { cache: Some(folder.to_owned()), ..LlamaConfig::new(path, examples()) }).unwrap()
+}
+
+#[test]
+fn a_kept_prefix_gives_the_same_draft_and_a_damaged_one_is_not_trusted() {
+    let Some(path) = model() else { return };
+    let (inventory, folder) = (cabin(), tempfile::tempdir().unwrap());
+    let say = |llama: &mut Llama| {
+        let answer = draft(llama, &inventory, "close my window", 200, &Cancel::default()).unwrap();
+        form::write(&answer.draft, &inventory)
+    };
+    let first = say(&mut kept_in(&path, folder.path()));
+    let state = || {
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path());
+        files.into_iter().find(|p| p.extension().is_some_and(|e| e == "state")).unwrap()
+    };
+    let whole = std::fs::read(state()).unwrap();
+    assert_eq!(say(&mut kept_in(&path, folder.path())), first, "restored");
+    std::fs::write(state(), &whole[..whole.len() / 2]).unwrap();
+    assert_eq!(say(&mut kept_in(&path, folder.path())), first, "computed anew");
+    assert_eq!(std::fs::read(state()).unwrap().len(), whole.len(), "written anew");
+}
+
+#[test]
+fn drafts_of_one_prompt_are_generated_together_the_first_as_it_would_be_alone() {
+    let Some(path) = model() else { return };
+    let inventory = cabin();
+    let mut llama = Llama::load(LlamaConfig::new(path, examples())).unwrap();
+    let alone = draft(&mut llama, &inventory, "fan to three", 200, &Cancel::default()).unwrap();
+    let removed = Removed::default();
+    let conversation = said("fan to three");
+    let prompt = Prompt {
+        inventory: &inventory,
+        removed: &removed,
+        conversation: &conversation,
+        offer: Offer::Related,
+        objection: None,
+        temperature: 0.7,
+        seed: 0,
+        max_tokens: 200,
+        cancel: &Cancel::default(),
+    };
+    let together = llama.drafts(&prompt, &[0, 1, 2, 3, 4]).unwrap();
+    assert_eq!(together.len(), 5);
+    assert_eq!(form::write(&together[0].draft, &inventory), form::write(&alone.draft, &inventory));
 }

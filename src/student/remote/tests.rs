@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::{Finding, Message, Role, ToolCall};
-use crate::student::{Grounds, Objection};
+use crate::student::{Objection, Offer};
 use crate::tools::{Inventory, Removed, Tool, import};
 
 /// What the server saw of one request.
@@ -89,8 +89,7 @@ fn draft_with(config: RemoteConfig, objection: Option<Objection<'_>>, cancel: &C
         removed: &removed,
         conversation: &[driver("light on")],
         objection,
-        grounds: &Grounds::default(),
-        reply_only: false,
+        offer: Offer::All,
         temperature: 0.5,
         seed: 7,
         max_tokens: 50,

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use crate::critic::{Case, Ruling};
 use crate::model::{Draft, Finding, Message};
 use crate::student::offer::offered;
-use crate::student::{Objection, Prompt, StudentError, Usage};
+use crate::student::{Objection, Offer, Prompt, StudentError, Usage};
 
 /// What the critic is told to do.
 const CRITIC: &str = "You check objections to what an in-car assistant is about to do. For each numbered objection \
@@ -37,7 +37,10 @@ pub(super) fn draft_request(model: &str, prompt: &Prompt<'_>) -> Json {
     });
     if let (Some(body), false) = (request.as_object_mut(), tools.is_empty()) {
         body.insert("tools".to_owned(), tools.into());
-        body.insert("tool_choice".to_owned(), if prompt.reply_only { "none" } else { "auto" }.into());
+        body.insert(
+            "tool_choice".to_owned(),
+            if matches!(prompt.offer, Offer::Reply) { "none" } else { "auto" }.into(),
+        );
     }
     request
 }

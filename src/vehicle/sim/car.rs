@@ -58,6 +58,17 @@ impl Car {
         }
     }
 
+    /// Every field of the reads without arguments, by `read tool.path`.
+    pub(super) fn fields(&self) -> BTreeMap<String, Json> {
+        let mut found = BTreeMap::new();
+        for (tool, answers) in &self.answers {
+            if let Answers::Table(table) = answers {
+                leaves(table, tool, &mut found);
+            }
+        }
+        found
+    }
+
     /// Sets a field of what a tool answers; a car that did not have it gets it.
     pub(super) fn set(&mut self, tool: &str, path: &str, value: &Json) {
         let nothing = || Answers::Table(Json::Object(Map::new()));
@@ -94,6 +105,15 @@ fn same(wanted: &Json, given: &Json) -> bool {
     match (wanted, given) {
         (Json::String(a), Json::String(b)) => a.to_lowercase() == b.to_lowercase(),
         _ => canonical(wanted) == canonical(given),
+    }
+}
+
+fn leaves(json: &Json, path: &str, found: &mut BTreeMap<String, Json>) {
+    match json {
+        Json::Object(map) => map.iter().for_each(|(name, inner)| leaves(inner, &format!("{path}.{name}"), found)),
+        leaf => {
+            found.insert(path.to_owned(), leaf.clone());
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The simulated car seen from outside the guard.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -28,6 +29,11 @@ impl SimHandle {
     /// A field by `read tool.path`.
     pub fn get(&self, field: &str) -> Option<Json> {
         self.shared.state().car.get(field).cloned()
+    }
+
+    /// Every field that a read without arguments returns, by `read tool.path`.
+    pub fn fields(&self) -> BTreeMap<String, Json> {
+        self.shared.state().car.fields()
     }
 
     /// Somebody else changes a field: the driver presses the switch, the car gathers speed.
@@ -67,6 +73,14 @@ impl SimHandle {
     /// The latest writes that reached the car, oldest first.
     pub fn delivered(&self) -> Vec<Delivered> {
         self.shared.state().delivered.iter().cloned().collect()
+    }
+
+    /// Names of the invariants for a car at rest that are broken as it is: judged between turns, when companions
+    /// have followed what they belong to.
+    pub fn unsettled(&self) -> Vec<String> {
+        let state = self.shared.state();
+        let broken = self.shared.invariants.iter().filter(|i| i.settled && i.violated(|f| state.car.get(f)));
+        broken.map(|i| i.name.clone()).collect()
     }
 
     /// The latest writes that brought the car into an unsafe state, oldest first.

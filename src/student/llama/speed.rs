@@ -1,0 +1,134 @@
+//! How fast a model is here: measured on the engine that serves drafts, interleaved, medians.
+
+use std::time::{Duration, Instant};
+
+use llama_cpp_2::token::LlamaToken;
+
+use super::engine::{Branch, Engine, Sampling, Tokens};
+use super::owner::load;
+use super::{LlamaConfig, kept};
+use crate::student::grammar::{DraftGrammar, Grammar, MAX_CALLS, Node, Offered, Rules};
+use crate::student::prompt::{Shot, fixed, text};
+use crate::student::{Cancel, StudentError};
+use crate::tools::{Inventory, Removed};
+
+/// Tokens of the prompt that is timed, as llama.cpp's own bench takes them.
+const PROMPT: usize = 512;
+/// Tokens that are generated for one measure.
+const GENERATED: usize = 64;
+/// Drafts of a vote.
+const VOTES: u32 = 5;
+
+/// Medians of one model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Speeds {
+    /// Tokens of a prompt a second.
+    pub prompt: f64,
+    /// Tokens generated a second, without a grammar.
+    pub plain: f64,
+    /// The same under a grammar.
+    pub grammar: f64,
+    /// From nothing to the first token of a draft, the prompt's fixed part computed.
+    pub cold: Duration,
+    /// From nothing to the first token of a draft, the fixed part restored from its file.
+    pub kept: Duration,
+    /// One draft after the fixed part.
+    pub one: Duration,
+    /// Five drafts of the same prompt together.
+    pub five: Duration,
+}
+
+/// Measures a model `rounds` times and takes medians.
+///
+/// # Errors
+/// [`StudentError`] when the model cannot be loaded or breaks down.
+pub fn speeds(config: &LlamaConfig, inventory: &Inventory, rounds: usize) -> Result<Speeds, StudentError> {
+    let failed = |why: String| StudentError::Model { path: config.path.display().to_string(), why };
+    let model = load(config).map_err(failed)?;
+    let engine = || Engine::new(&model, config).map_err(failed);
+    let folder = config.cache.clone().ok_or_else(|| failed("a folder for its kept state is needed".to_owned()))?;
+    let fingerprint = kept::fingerprint(&config.path).map_err(|e| failed(e.to_string()))?;
+    let shots = fixed(inventory, &config.examples);
+    let request = [Shot { request: "open the passenger window to 40 percent".to_owned(), line: None }];
+    let first = engine()?;
+    let (head, tail) = (first.tokenize(&text(&shots, true), true), first.tokenize(&text(&request, false), false));
+    let prompt = Tokens { fixed: &head, tail: &tail };
+    let grammar = draft_grammar(inventory);
+    let long: Vec<LlamaToken> = head.iter().cycle().take(PROMPT).copied().collect();
+    let mut times: [Vec<f64>; 7] = Default::default();
+    // What is measured once is measured first in every round, so that a busy moment of the machine hits all alike.
+    for _ in 0..rounds {
+        let [prompt_time, plain, under, cold, restored, one, five] = &mut times;
+        let mut fresh = engine()?;
+        prompt_time.push(
+            PROMPT as f64
+                / seconds(|| fresh.prefill(Branch::Judge, Tokens { fixed: &[], tail: &long }, &Cancel::default()))?,
+        );
+        drop(fresh);
+        let mut fresh = engine()?;
+        cold.push(seconds(|| fresh.drafts(prompt, &one_token(), &[GREEDY], 2, &Cancel::default()))?);
+        fresh.keep(&folder, &fingerprint);
+        drop(fresh);
+        let mut fresh = engine()?;
+        restored.push(seconds(|| {
+            if !fresh.restore(&folder, &fingerprint, &head)? {
+                return Err(failed("its kept state was not taken".to_owned()));
+            }
+            fresh.drafts(prompt, &one_token(), &[GREEDY], 2, &Cancel::default())
+        })?);
+        plain.push(GENERATED as f64 / generation(&mut fresh, prompt, None)?);
+        under.push(GENERATED as f64 / generation(&mut fresh, prompt, Some(&long_text()))?);
+        one.push(seconds(|| fresh.drafts(prompt, &grammar, &[GREEDY], 200, &Cancel::default()))?);
+        let votes: Vec<Sampling> = (0..VOTES).map(|seed| Sampling { temperature: 0.7, seed }).collect();
+        five.push(seconds(|| fresh.drafts(prompt, &grammar, &votes, 200, &Cancel::default()))?);
+    }
+    drop(first);
+    let [prompt, plain, grammar, cold, kept, one, five] = times.map(median);
+    let span = Duration::from_secs_f64;
+    Ok(Speeds { prompt, plain, grammar, cold: span(cold), kept: span(kept), one: span(one), five: span(five) })
+}
+
+const GREEDY: Sampling = Sampling { temperature: 0.0, seed: 0 };
+
+/// Seconds that generating takes, the prompt excluded.
+fn generation(engine: &mut Engine<'_>, prompt: Tokens<'_>, grammar: Option<&Grammar>) -> Result<f64, StudentError> {
+    engine.prefill(Branch::Draft, prompt, &Cancel::default())?;
+    seconds(|| engine.generate(grammar, GENERATED))
+}
+
+fn seconds<T>(work: impl FnOnce() -> Result<T, StudentError>) -> Result<f64, StudentError> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// Any draft of any tool.
+fn draft_grammar(inventory: &Inventory) -> Grammar {
+    let tools: Vec<Offered<'_>> = inventory.iter().map(Offered::any).collect();
+    DraftGrammar {
+        tools: &tools,
+        each: &[],
+        removed: &Removed::default(),
+        identifiers: None,
+        calls: MAX_CALLS,
+        reply: 0.0,
+    }
+    .build()
+}
+
+/// A grammar that any first token of a draft ends.
+fn one_token() -> Grammar {
+    Rules::default().into_grammar(Node::Choice(vec![Node::literal("{\"\n"), Node::literal("{\n")]))
+}
+
+/// A text of any characters that is longer than what is generated.
+fn long_text() -> Grammar {
+    let any = Node::Class(vec![('\n', '~'), ('\u{A1}', '\u{D7FF}')]);
+    let most = GENERATED * 40;
+    Rules::default().into_grammar(Node::Repeat { node: Box::new(any), min: most, max: most })
+}
