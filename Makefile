@@ -33,6 +33,7 @@ endif
 lint: ## Formatting, clippy and documentation, warnings are errors
 	cargo fmt --check
 	cargo clippy --all-targets --all-features -- -D warnings
+	cargo clippy --no-default-features --features kuksa --bins -- -D warnings
 	cargo run --quiet --all-features --bin obligato -- fmt --check policies/cabin
 	cargo run --quiet --all-features --bin obligato -- fmt --check tests/policies/kitchen
 ifneq ($(wildcard $(CARBENCH)),)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Replaces a file as a whole: readers see the old one or the new one, and an error leaves the old. What is no
 /// file (a terminal, a pipe) is written to; a link stays one, and what it points to is replaced.
+#[cfg(any(test, feature = "compile", feature = "bench"))]
 pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     whole(path, |file| file.write_all(content))
 }

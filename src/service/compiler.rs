@@ -2,7 +2,7 @@
 
 use super::ServiceError;
 use super::config::OfferConfig;
-use super::offers::{Compiled, Compiler};
+use super::offers::Compiler;
 
 /// The compiler that the configuration names; none where it names no author.
 #[cfg(not(feature = "compile"))]
@@ -18,10 +18,11 @@ pub(super) use host::compiler;
 
 #[cfg(feature = "compile")]
 mod host {
-    use super::{Compiled, Compiler, OfferConfig, ServiceError};
+    use super::{Compiler, OfferConfig, ServiceError};
     use crate::compile::formalize::{Author, Recorded};
     use crate::compile::{SourceFile, offer};
     use crate::policy::Policy;
+    use crate::service::offers::Compiled;
 
     struct Pipeline(Box<dyn Author + Send>);
 

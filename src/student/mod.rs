@@ -8,6 +8,7 @@ mod ground;
 pub mod llama;
 #[cfg(feature = "remote")]
 mod offer;
+#[cfg(feature = "llama")]
 mod prompt;
 #[cfg(feature = "remote")]
 mod remote;
@@ -32,6 +33,7 @@ use crate::tools::{Inventory, Removed};
 
 /// How identifiers of calls that a local student drafts begin, so that they are told apart from the
 /// harness's own.
+#[cfg(feature = "llama")]
 const CALL_PREFIX: &str = "student_";
 
 /// What a student is asked.

@@ -6,6 +6,7 @@
 //! [`crate::tools::Inventory::check`]. It gives form, not sense: the gates still judge what was said.
 
 mod draft;
+#[cfg(any(test, feature = "llama"))]
 mod matcher;
 mod number;
 #[cfg(test)]
@@ -13,6 +14,7 @@ pub(in crate::student) mod random;
 mod schema;
 
 pub use draft::{DraftGrammar, MAX_CALLS, MAX_REPLY_CHARS, Offered};
+#[cfg(any(test, feature = "llama"))]
 pub(super) use matcher::Matcher;
 pub(super) use schema::order;
 
@@ -102,6 +104,7 @@ pub struct Grammar {
 
 impl Grammar {
     /// Whether any choice is weighed, so that the likeliest tokens alone do not decide it.
+    #[cfg(feature = "llama")]
     pub(super) fn is_weighed(&self) -> bool {
         let weighed = |node: &Node| matches!(node, Node::Weighed(ways) if ways.iter().any(|(w, _)| w.0 != 0.0));
         fn any(node: &Node, of: &impl Fn(&Node) -> bool) -> bool {
