@@ -63,7 +63,7 @@ pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceEr
     });
     let offers = Arc::new(Offers::new(&config.offer, compiler(&config.offer)?));
     let updates = opened(updates, slot, version);
-    let load = students::loader(&config.student)?;
+    let load = students::loader(&config.student)?.map(|load| students::prepared(load, in_force.clone()));
     Ok(Parts { in_force, car, updates, make_session, offers, providers, recorder, load })
 }
 

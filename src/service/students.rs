@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::ServiceError;
 use super::config::{StudentConfig, StudentKind};
+use super::in_force::InForce;
 use super::worker::Load;
 use crate::student::{Scripted, Student, StudentError};
 use crate::turn::Models;
@@ -21,6 +22,18 @@ pub(super) fn loader(config: &StudentConfig) -> Result<Option<Load>, ServiceErro
         StudentKind::Llama => llama(config).map(Some),
         StudentKind::Remote => remote(config).map(Some),
     }
+}
+
+/// Loads the models and makes ready what every draft begins with, before anybody waits for one: the service is
+/// ready when both are done. A model that cannot do that yet does it with the first draft.
+pub(super) fn prepared(load: Load, in_force: Arc<InForce>) -> Load {
+    Arc::new(move || {
+        let mut models = load()?;
+        if let Err(error) = models.student.prepare(&in_force.get().inventory) {
+            tracing::warn!(%error, "the beginning of every draft is not ready; the first one takes longer");
+        }
+        Ok(models)
+    })
 }
 
 #[cfg(feature = "llama")]
@@ -69,4 +82,45 @@ fn needed<'a, T>(setting: Option<&'a T>, what: &str) -> Result<&'a T, ServiceErr
 /// One student and nobody behind it.
 fn alone<S: Student + 'static>(load: impl Fn() -> Result<S, StudentError> + Send + Sync + 'static) -> Load {
     Arc::new(move || Ok(Models { student: Box::new(load()?), escalation: None }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::policy::testing::kitchen;
+    use crate::student::{Answer, Prompt};
+    use crate::tools::Inventory;
+
+    /// Counts the tools it is made ready for, and breaks down over it where it is told to.
+    struct Counting(Arc<AtomicUsize>, bool);
+
+    impl Student for Counting {
+        fn draft(&mut self, _: &Prompt<'_>) -> Result<Answer, StudentError> {
+            Err(StudentError::ScriptEnd(0))
+        }
+
+        fn prepare(&mut self, inventory: &Inventory) -> Result<(), StudentError> {
+            self.0.store(inventory.len(), Ordering::Relaxed);
+            if self.1 { Err(StudentError::Cancelled) } else { Ok(()) }
+        }
+
+        fn name(&self) -> &'static str {
+            "counting"
+        }
+    }
+
+    #[test]
+    fn a_model_is_made_ready_for_the_policy_in_force_before_it_is_handed_over() {
+        for breaks in [false, true] {
+            let policy = Arc::new(kitchen());
+            let seen = Arc::new(AtomicUsize::new(0));
+            let counted = seen.clone();
+            let load = alone(move || Ok(Counting(counted.clone(), breaks)));
+            let models = prepared(load, Arc::new(InForce::new(policy.clone())))();
+            assert!(models.is_ok(), "a beginning that is not ready comes with the first draft");
+            assert_eq!(seen.load(Ordering::Relaxed), policy.inventory.len());
+        }
+    }
 }
