@@ -65,6 +65,9 @@ fn between(gap: &str, out: &mut String) {
 
 /// One rule.
 fn statement(text: &str) -> Result<String, String> {
+    if rules::too_deep(text).is_some() {
+        return Err(rules::TOO_DEEP.to_owned());
+    }
     let config = Config { line_width: WIDTH, indent_width: INDENT };
     let pretty = policies_str_to_pretty(text, &config).map_err(|e| format!("cannot be laid out: {e}"))?;
     let laid_out = compact(pretty.trim_end());

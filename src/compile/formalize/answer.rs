@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::author::ANSWER_BYTES;
 use crate::compile::ground::REPLY;
-use crate::compile::rules::{find_code, statements, without_comments};
+use crate::compile::rules::{TOO_DEEP, find_code, statements, too_deep, without_comments};
 
 /// Rules that one sentence may become: more is no translation of one sentence.
 const MOST_RULES: usize = 8;
@@ -121,6 +121,9 @@ impl Candidate {
             return Err(Rejected::overreach(why));
         };
         let plain = plain.get(range.clone()).unwrap_or_default();
+        if too_deep(plain).is_some() {
+            return Err(Rejected { why: TOO_DEEP.to_owned(), overreach: false });
+        }
         let policy = CedarPolicy::parse(None, plain).map_err(|errors| {
             let told: Vec<String> = errors.iter().map(crate::compile::rules::explain).collect();
             Rejected { why: format!("not Cedar: {}", told.join("; ")), overreach: false }

@@ -46,6 +46,11 @@ pub(super) fn parse<'s>(file: &'s SourceFile, report: &mut Report) -> Vec<Statem
     for range in statements::statements(file.text()) {
         let start = range.start;
         let Some(text) = file.text().get(range) else { continue };
+        if let Some(at) = statements::too_deep(text) {
+            let place = file.at(start + at);
+            report.errors.push(CompileError::Cedar { place, why: statements::TOO_DEEP.to_owned() });
+            continue;
+        }
         let id = PolicyId::new(parsed.len().to_string());
         match CedarPolicy::parse(Some(id), text) {
             Ok(policy) => parsed.push(Statement { text, start, policy }),

@@ -26,7 +26,7 @@ pub use fault::RuleFault;
 pub use foreign::{ForeignCompiled, compile_foreign};
 pub(super) use reading::Root;
 pub(super) use scope::Scope;
-pub(super) use statements::{comments, find_code, statements, without_comments};
+pub(super) use statements::{TOO_DEEP, comments, find_code, statements, too_deep, without_comments};
 pub(super) use tables::TableBuilder;
 
 use super::CompileErrors;

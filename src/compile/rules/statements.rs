@@ -42,6 +42,54 @@ pub(in crate::compile) fn statements(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Brackets within brackets that one rule may have. Cedar's parser calls itself for each, and for each operator;
+/// a stack that ends takes the whole process with it.
+const DEPTH: usize = 48;
+/// Operators that one rule may have.
+const OPERATORS: usize = 150;
+
+/// Where a rule nests deeper, or chains more operators, than is parsed; none where it may be parsed.
+pub(in crate::compile) fn too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut operators, mut members) = (0_usize, 0_usize, 0_usize);
+    let mut before = ' ';
+    let mut state = State::Code;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        match state {
+            State::Comment if c == '\n' => state = State::Code,
+            State::Text if c == '\\' => {
+                chars.next();
+            }
+            State::Text if c == '"' => state = State::Code,
+            State::Comment | State::Text => {}
+            State::Code => match c {
+                '/' if chars.peek().is_some_and(|(_, next)| *next == '/') => state = State::Comment,
+                '"' => state = State::Text,
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                // Two of a kind are one operator, but for those that may stand alone.
+                '!' | '-' | '+' | '*' => operators += 1,
+                '.' => members += 1,
+                '&' | '|' | '=' | '<' | '>' if before != c => operators += 1,
+                _ => {}
+            },
+        }
+        // `a.b.c` nests as brackets do; `a.b && c.d` does not.
+        if c != '.' && c != '_' && !c.is_alphanumeric() {
+            members = 0;
+        }
+        if depth.max(members) > DEPTH || operators > OPERATORS {
+            return Some(at);
+        }
+        before = c;
+    }
+    None
+}
+
+/// What is said of such a rule.
+pub(in crate::compile) const TOO_DEEP: &str =
+    "the rule nests more than 48 brackets or chains more than 150 operators; split it into several rules";
+
 #[derive(Clone, Copy)]
 enum State {
     Code,
@@ -111,6 +159,31 @@ mod tests {
 
     fn cut(text: &str) -> Vec<&str> {
         statements(text).into_iter().map(|range| text.get(range).unwrap()).collect()
+    }
+
+    #[test]
+    fn what_would_end_the_parsers_stack_is_found_before_it_is_parsed() {
+        let when = |condition: String| format!("forbid (principal, action, resource) when {{ {condition} }};");
+        let nested = |n: usize, open: &str, close: &str| when(open.repeat(n) + "true" + &close.repeat(n));
+        for deep in [
+            nested(60, "(", ")"),
+            nested(60, "[", "]"),
+            nested(200, "!", ""),
+            nested(10_000, "!(", ")"),
+            when("1".to_owned() + &"+1".repeat(200) + " > 0"),
+            when("true".to_owned() + &" && true".repeat(5_000)),
+            when("context".to_owned() + &".a".repeat(60)),
+        ] {
+            assert!(too_deep(&deep).is_some(), "{}", deep.get(..80).unwrap());
+        }
+        for fine in [
+            nested(40, "(", ")"),
+            when("context.input.on".to_owned() + &" && resource.position > 20".repeat(70)),
+            format!("@consent(\"{}\") {}", "(".repeat(500), nested(1, "(", ")")),
+            format!("// {}\n{}", "(".repeat(500), nested(1, "(", ")")),
+        ] {
+            assert_eq!(too_deep(&fine), None, "{}", fine.get(..80).unwrap());
+        }
     }
 
     #[test]
