@@ -1,6 +1,6 @@
 //! What one side said lately, read as far as a gate looks.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 use crate::policy::{Lexicon, Reading};
@@ -12,7 +12,11 @@ pub(super) const MESSAGES: usize = 12;
 
 /// Room for the readings of one side, latest first; each is made when the first gate comes to it.
 #[derive(Debug, Default)]
-pub(super) struct Readings<'a>([OnceCell<Reading<'a>>; MESSAGES]);
+pub(super) struct Readings<'a> {
+    places: [OnceCell<Reading<'a>>; MESSAGES],
+    /// Whether some gate has paid for reading all of them.
+    pub(super) paid: Cell<bool>,
+}
 
 /// What one side said lately, latest first.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +41,6 @@ impl<'s, 'a> Lately<'s, 'a> {
         let read = move |(said, place): (&'a Utterance, &'s OnceCell<Reading<'a>>)| {
             place.get_or_init(|| self.lexicon.read(Arc::clone(&said.words)))
         };
-        self.said.iter().rev().zip(&self.readings.0).map(read)
+        self.said.iter().rev().zip(&self.readings.places).map(read)
     }
 }

@@ -43,7 +43,6 @@ pub struct View<'a> {
     driver: OnceCell<Option<Reading<'a>>>,
     heard: Readings<'a>,
     spoken: Readings<'a>,
-    counted: [Cell<bool>; 2],
     sources: OnceCell<Vec<Sourced>>,
 }
 
@@ -62,7 +61,6 @@ impl<'a> View<'a> {
             driver: OnceCell::new(),
             heard: Readings::default(),
             spoken: Readings::default(),
-            counted: Default::default(),
             sources: OnceCell::new(),
         }
     }
@@ -112,7 +110,7 @@ impl<'a> View<'a> {
     /// # Errors
     /// [`Exhausted`] when the budget does not last.
     pub fn heard(&self) -> Result<Lately<'_, 'a>, Exhausted> {
-        self.lately(&self.heard, self.history.driver(), &self.counted[0])
+        self.lately(&self.heard, self.history.driver())
     }
 
     /// What was last said to the driver, latest first, read once for all gates.
@@ -120,20 +118,15 @@ impl<'a> View<'a> {
     /// # Errors
     /// [`Exhausted`] when the budget does not last.
     pub fn spoken(&self) -> Result<Lately<'_, 'a>, Exhausted> {
-        self.lately(&self.spoken, self.history.spoken(), &self.counted[1])
+        self.lately(&self.spoken, self.history.spoken())
     }
 
     /// One side's messages; the first gate that looks at them pays for reading all.
-    fn lately<'s>(
-        &self,
-        readings: &'s Readings<'a>,
-        side: &'a [Utterance],
-        counted: &Cell<bool>,
-    ) -> Result<Lately<'s, 'a>, Exhausted> {
+    fn lately<'s>(&self, readings: &'s Readings<'a>, side: &'a [Utterance]) -> Result<Lately<'s, 'a>, Exhausted> {
         let lately = Lately::new(readings, side, self.policy.lexicon());
-        if !counted.get() {
+        if !readings.paid.get() {
             self.spend(lately.words())?;
-            counted.set(true);
+            readings.paid.set(true);
         }
         Ok(lately)
     }

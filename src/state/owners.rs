@@ -252,7 +252,8 @@ fn is_address(text: &str) -> bool {
     text.len() <= 128 && (is_mail(text) || is_phone(text) || is_identifier(text))
 }
 
-fn is_identifier(text: &str) -> bool {
+/// Whether a text is written as identifiers of results are: one word with a digit and an underscore.
+pub fn is_identifier(text: &str) -> bool {
     text.contains('_') && !text.contains(' ') && text.chars().any(|c| c.is_ascii_digit())
 }
 

@@ -52,27 +52,20 @@ const OPERATORS: usize = 150;
 pub(in crate::compile) fn too_deep(text: &str) -> Option<usize> {
     let (mut depth, mut operators, mut members) = (0_usize, 0_usize, 0_usize);
     let mut before = ' ';
-    let mut state = State::Code;
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        match state {
-            State::Comment if c == '\n' => state = State::Code,
-            State::Text if c == '\\' => {
-                chars.next();
-            }
-            State::Text if c == '"' => state = State::Code,
-            State::Comment | State::Text => {}
-            State::Code => match c {
-                '/' if chars.peek().is_some_and(|(_, next)| *next == '/') => state = State::Comment,
-                '"' => state = State::Text,
-                '(' | '[' | '{' => depth += 1,
-                ')' | ']' | '}' => depth = depth.saturating_sub(1),
-                // Two of a kind are one operator, but for those that may stand alone.
-                '!' | '-' | '+' | '*' => operators += 1,
-                '.' => members += 1,
-                '&' | '|' | '=' | '<' | '>' if before != c => operators += 1,
-                _ => {}
-            },
+    let mut quotes_and_comments = outside(text).into_iter().peekable();
+    for (at, c) in text.char_indices() {
+        while quotes_and_comments.next_if(|range| range.end <= at).is_some() {}
+        if quotes_and_comments.peek().is_some_and(|range| range.contains(&at)) {
+            continue;
+        }
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            // Two of a kind are one operator, but for those that may stand alone.
+            '!' | '-' | '+' | '*' => operators += 1,
+            '.' => members += 1,
+            '&' | '|' | '=' | '<' | '>' if before != c => operators += 1,
+            _ => {}
         }
         // `a.b.c` nests as brackets do; `a.b && c.d` does not.
         if c != '.' && c != '_' && !c.is_alphanumeric() {
