@@ -45,6 +45,18 @@ impl NowField {
         }
     }
 
+    /// The numbers that it can be, both ends included; none where it is a word.
+    pub fn range(self) -> Option<(i64, i64)> {
+        match self {
+            Self::Location => None,
+            Self::Year => Some((1970, 9999)),
+            Self::Month => Some((1, 12)),
+            Self::Day => Some((1, 31)),
+            Self::Hour => Some((0, 23)),
+            Self::Minute => Some((0, 59)),
+        }
+    }
+
     /// The field of that name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|f| f.name() == name)

@@ -43,6 +43,20 @@ fn a_set_that_does_not_compile_has_the_compilers_errors() {
     let text = String::from_utf8(told.stdout).unwrap();
     assert_eq!(told.status.code(), Some(1));
     assert!(text.contains("[grounding]") && text.contains("fan_sped"), "{text}");
+    assert_eq!(text.matches("rules.cedar:").count(), 1, "a place is told once: {text}");
+}
+
+/// What the critic says of the cabin when `CVC5` names a script of this body, or a program that is not there.
+fn with_solver(body: Option<&str>) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("solver");
+    if let Some(body) = body {
+        std::fs::write(&program, format!("#!/bin/sh\n{body}\n")).unwrap();
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_obligato"));
+    let told = command.current_dir(root()).env("CVC5", &program).args(["critic", "policies/cabin"]).output().unwrap();
+    (told.status.code(), String::from_utf8(told.stdout).unwrap())
 }
 
 #[test]
@@ -50,10 +64,32 @@ fn a_solver_that_is_not_there_is_named_with_what_to_do() {
     if !cfg!(feature = "solver") {
         return;
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_obligato"));
-    let command = command.current_dir(root()).env("CVC5", "/nowhere/cvc5").args(["critic", "policies/cabin"]);
-    let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
-    assert!(text.contains("cvc5 cannot be started") && text.contains("apt-get install cvc5"), "{text}");
+    let (_, text) = with_solver(None);
+    assert!(text.contains("cannot be started") && text.contains("apt-get install cvc5"), "{text}");
+}
+
+/// A program that ends, chatters, errs, lies, answers only at first or hangs: proofs are not to be had, small rules are
+/// enumerated and the others are named, as where there is none.
+#[test]
+fn a_program_that_is_no_solver_counts_as_none() {
+    if !cfg!(feature = "solver") {
+        return;
+    }
+    let fine_at_first = "read a; echo sat; read b; read c; read d; echo unsat";
+    for body in [
+        "exit 0",
+        "cat",
+        "while read l; do echo sat; done",
+        "echo '(error \"no\")'; cat >/dev/null",
+        "exec sleep 600",
+        fine_at_first,
+    ] {
+        let (code, text) = with_solver(Some(body));
+        assert_eq!(code, Some(0), "{body}: {text}");
+        assert!(text.contains("no proofs: ") && text.contains("/solver"), "{body}: {text}");
+        assert!(text.contains("`tour-starts-at-the-car` was not proven"), "{body}: {text}");
+        assert!(text.contains(" 0 questions to the solver"), "{body}: {text}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::expr::{Expr, Path, quoted};
 use super::subject::Env;
 use crate::compile::vehicle::{self, Found};
 use crate::policy::{DerivedFn, PolicyParts};
-use crate::state::{AttrType, Attribute, EntityIx};
+use crate::state::{AttrType, Attribute, EntityIx, NowField};
 use crate::tools::{Param, ParamType, Tool, ToolIx};
 
 /// Beyond this JSON does not tell whole numbers apart.
@@ -200,14 +200,8 @@ fn of_schema(kind: &AttrType, schema: Option<&Json>, steps: u32) -> Domain {
 }
 
 fn of_now(field: &str) -> Domain {
-    match field {
-        "year" => Domain::Range(1970, 9999),
-        "month" => Domain::Range(1, 12),
-        "day" => Domain::Range(1, 31),
-        "hour" => Domain::Range(0, 23),
-        "minute" => Domain::Range(0, 59),
-        _ => Domain::Text,
-    }
+    let range = NowField::by_name(field).and_then(NowField::range);
+    range.map_or(Domain::Text, |(low, high)| Domain::Range(low, high))
 }
 
 /// A bound in resolution units.

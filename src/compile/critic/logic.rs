@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::expr::Expr;
 #[cfg(feature = "solver")]
-use super::solver::Solver;
+use super::solver::{Fault, Solver};
 use super::subject::{Env, Subject};
 use super::witness::Witness;
 
@@ -45,7 +45,12 @@ impl Logic {
         Self { solver, queries: 0, undecided: BTreeMap::new() }
     }
 
-    /// Why there is no solver.
+    /// Without a solver, and why.
+    pub(super) fn without(why: String) -> Self {
+        Self { solver: Err(why), queries: 0, undecided: BTreeMap::new() }
+    }
+
+    /// Why there is no solver, or none any more.
     pub(super) fn absent(&self) -> Option<&str> {
         self.solver.as_ref().err().map(String::as_str)
     }
@@ -83,7 +88,11 @@ impl Logic {
         match model {
             Ok(None) => Answer::Never,
             Ok(Some(model)) => Answer::Possible(Witness::of(env, &model, paths)),
-            Err(why) => Answer::Undecided(why),
+            Err(Fault::Query(why) | Fault::Broken(why)) => Answer::Undecided(why),
+            Err(Fault::Lost(why)) => {
+                self.solver = Err(why.clone());
+                Answer::Undecided(why)
+            }
         }
     }
 

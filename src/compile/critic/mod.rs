@@ -24,6 +24,8 @@ mod solver;
 mod subject;
 mod witness;
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::ground::Ground;
@@ -32,7 +34,7 @@ use super::source::{Place, SetSource, SourceFile};
 use super::{CompileError, CompileErrors};
 use cedar_policy::Schema;
 pub use checks::CHECKS;
-use logic::Logic;
+use logic::{Answer, Logic};
 pub use observed::{Observed, RecordingError};
 pub(super) use relate::Prover;
 pub(super) use subject::Stated;
@@ -155,10 +157,17 @@ fn ungrounded(errors: CompileErrors, rules: &SourceFile) -> Critique {
             CompileError::Cedar { place, .. } => rule_at(rules, place).into_iter().collect(),
             _ => Vec::new(),
         },
-        what: error.to_string(),
+        what: bare(&error),
         example: None,
     };
     Critique { findings: errors.0.into_iter().map(finding).collect(), ..Critique::default() }
+}
+
+/// What an error says without its place, which a finding has beside it.
+fn bare(error: &CompileError) -> String {
+    let text = error.to_string();
+    let place = error.place().map(|place| format!("{place}: ")).unwrap_or_default();
+    text.strip_prefix(&place).map(str::to_owned).unwrap_or(text)
 }
 
 /// The rule whose text reaches over a line: the last one named above it.
@@ -170,8 +179,18 @@ fn rule_at(rules: &SourceFile, place: &Place) -> Option<String> {
 
 fn run(subject: &Subject, means: Means<'_>) -> Critique {
     let logic = Logic::start(means.solver);
-    let no_solver = logic.absent().map(str::to_owned);
-    let mut case = Case { subject, logic, observed: means.observed, findings: Vec::new(), live: Vec::new(), now: "" };
+    let had_solver = logic.absent().is_none();
+    let critique = with(logic, subject, means);
+    match &critique.no_solver {
+        // Checks that ran before the solver was lost have its word, those after have not: once more, all alike.
+        Some(lost) if had_solver => with(Logic::without(lost.clone()), subject, means),
+        _ => critique,
+    }
+}
+
+fn with(logic: Logic, subject: &Subject, means: Means<'_>) -> Critique {
+    let (findings, live, open) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut case = Case { subject, logic, observed: means.observed, findings, live, open, now: "" };
     for check in CHECKS.iter().filter(|c| means.only.is_empty() || means.only.contains(&c.name)) {
         case.now = check.name;
         let before = case.findings.len();
@@ -180,12 +199,13 @@ fn run(subject: &Subject, means: Means<'_>) -> Critique {
             new.sort_by(|a, b| (a.level, &a.place, &a.rules).cmp(&(b.level, &b.place, &b.rules)));
         }
     }
-    if no_solver.is_none() {
+    if case.proves() {
         case.now = checks::UNDECIDED;
         for (why, times) in std::mem::take(&mut case.logic.undecided) {
             case.note(None, format!("{times} questions were left open by the solver: {why}"));
         }
     }
+    let no_solver = case.logic.absent().map(str::to_owned);
     Critique { findings: case.findings, rules: subject.rules.len(), queries: case.logic.queries, no_solver }
 }
 
@@ -197,6 +217,8 @@ pub(crate) struct Case<'a> {
     findings: Vec<CriticFinding>,
     /// For each rule the requests under which it can fire, once asked for.
     live: Vec<Vec<Env>>,
+    /// Rules of which the solver cannot tell whether they ever fire.
+    open: BTreeSet<String>,
     now: &'static str,
 }
 
@@ -231,8 +253,14 @@ impl<'a> Case<'a> {
     }
 
     fn live_envs(&mut self, rule: &Stated) -> Vec<Env> {
-        let possible =
-            |env: &&Env| !matches!(self.logic.possible(self.subject, env, &rule.condition), logic::Answer::Never);
+        let possible = |env: &&Env| match self.logic.possible(self.subject, env, &rule.condition) {
+            Answer::Never => false,
+            Answer::Possible(_) => true,
+            Answer::Undecided(_) => {
+                self.open.insert(rule.id.clone());
+                true
+            }
+        };
         rule.envs.iter().filter(possible).cloned().collect()
     }
 }

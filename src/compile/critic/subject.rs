@@ -66,6 +66,8 @@ pub(super) struct Subject {
     pub(super) rules: Vec<Stated>,
     /// The compiled set; none for foreign Cedar.
     pub(super) parts: Option<PolicyParts>,
+    /// The effect model as it is written; none where there is no set.
+    pub(super) vehicle: Option<SourceFile>,
 }
 
 impl Subject {
@@ -80,7 +82,7 @@ impl Subject {
         for one in &mut stated {
             one.rule = parts.rules.iter().find(|r| r.id.as_str() == one.id).cloned();
         }
-        Ok(Self { schema, rules: stated, parts: Some(parts) })
+        Ok(Self { schema, rules: stated, parts: Some(parts), vehicle: Some(set.vehicle.clone()) })
     }
 
     /// Rules that have compiled over a vocabulary. Rules and statements belong together by their identifiers.
@@ -99,7 +101,7 @@ impl Subject {
             prose: Vec::new(),
             tests: PackedTests::default(),
         };
-        Self { schema, rules: stated, parts: Some(parts) }
+        Self { schema, rules: stated, parts: Some(parts), vehicle: None }
     }
 
     /// A condition in which each field has one name: a rule about the car can read a field as the resource's and
@@ -118,13 +120,30 @@ impl Subject {
         })
     }
 
+    /// The line of the effect model that gives a member its field: TOML knows places, the compiled model does not.
+    pub(super) fn line_of(&self, member: &str, field: &str) -> Option<Place> {
+        let file = self.vehicle.as_ref()?;
+        let quoted = format!("\"{field}\"");
+        let lines = || {
+            file.text().split_inclusive('\n').scan(0, |at, line| {
+                let start = *at;
+                *at += line.len();
+                Some((start, line))
+            })
+        };
+        let named =
+            |line: &str| line.trim_start().strip_prefix(member).is_some_and(|rest| rest.trim_start().starts_with('='));
+        let found = lines().find(|(_, line)| line.contains(&quoted) && named(line));
+        found.or_else(|| lines().find(|(_, line)| line.contains(&quoted))).map(|(at, _)| file.at(at))
+    }
+
     /// A foreign set: plain forbids under a schema of its own. Its permits restrict nothing.
     ///
     /// # Errors
     /// [`CompileErrors`] when it is not Cedar or does not validate.
     pub(super) fn foreign(file: &SourceFile, schema: &SourceFile) -> Result<Self, CompileErrors> {
         let schema = rules::read_foreign_schema(schema)?;
-        Ok(Self { rules: statements(file, &schema)?, schema, parts: None })
+        Ok(Self { rules: statements(file, &schema)?, schema, parts: None, vehicle: None })
     }
 }
 
@@ -155,7 +174,7 @@ fn stated(place: Place, policy: &CedarPolicy, actions: &Entities, all: &BTreeSet
         .into_iter()
         .find_map(|name| Some(Consequence::Settled(name, policy.annotation(name)?.to_owned())));
     let conditional = policy.to_json().ok()?.get("conditions").and_then(Json::as_array).is_some_and(|c| !c.is_empty());
-    let id = policy.annotation("id").map_or_else(|| policy.id().to_string(), str::to_owned);
+    let id = policy.annotation("id").map_or_else(|| format!("policy{}", policy.id()), str::to_owned);
     let consequence = settled.unwrap_or(Consequence::Deny);
     Some(Stated { id, place, condition, conditional, consequence, envs, rule: None })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
+use super::domain::Domain;
 use super::expr::Path;
 use super::subject::{Env, Subject};
 use crate::model::Resolution;
@@ -30,8 +31,27 @@ impl Witness {
         Self::new(env, values)
     }
 
-    /// `set_fan_speed(level: 2), where fan speed is 1 and it is 21 h`.
+    /// `set_fan_speed(level: 2), where fan speed is 1 and it is 21 h`. Arguments that the call must have and that
+    /// nothing was asked about get a legal value, so that the call can be made.
     pub(super) fn describe(&self, subject: &Subject) -> String {
+        self.callable(subject).told(subject)
+    }
+
+    fn callable(&self, subject: &Subject) -> Self {
+        let mut whole = self.clone();
+        let Some(parts) = &subject.parts else { return whole };
+        let Some((_, tool)) = parts.tool_named(self.env.action_name()) else { return whole };
+        for param in tool.params.iter().filter(|param| param.required) {
+            let path: Path = ["context", "input", param.name.as_str()].into_iter().map(str::to_owned).collect();
+            if !whole.values.contains_key(&path) {
+                let value = legal(parts.domain(&self.env, &path));
+                whole.values.insert(path, value);
+            }
+        }
+        whole
+    }
+
+    fn told(&self, subject: &Subject) -> String {
         let item = self.item(subject);
         let mut arguments = Vec::new();
         let mut states = Vec::new();
@@ -115,6 +135,16 @@ impl Witness {
             }
             _ => number,
         }
+    }
+}
+
+/// A value that a parameter can have.
+fn legal(domain: Domain) -> Json {
+    match domain {
+        Domain::Switch => true.into(),
+        Domain::Range(low, high) => 0.clamp(low, high.max(low)).into(),
+        Domain::Words(words) | Domain::Parts(words) => words.into_iter().next().unwrap_or_default().into(),
+        Domain::Text | Domain::Open => "any".into(),
     }
 }
 

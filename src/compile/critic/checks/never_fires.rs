@@ -24,8 +24,8 @@ fn run(case: &mut Case<'_>) {
     let live = if case.proves() { case.live() } else { Vec::new() };
     for (at, rule) in subject.rules.iter().enumerate() {
         let never = match live.get(at) {
-            Some(envs) => envs.is_empty(),
-            None => enumerated(case, rule).is_some_and(|counts| counts.whole && counts.fires == 0),
+            Some(envs) if !case.open.contains(&rule.id) => envs.is_empty(),
+            _ => enumerated(case, rule).is_some_and(|counts| counts.whole && counts.fires == 0),
         };
         if never {
             let what = if rule.envs.is_empty() {

@@ -29,6 +29,8 @@ check! {
 /// One pattern to look for.
 struct Pattern<'a> {
     what: String,
+    /// Its name and its field as the effect model writes them.
+    written: (&'a str, &'a str),
     tool: &'a str,
     fields: Vec<String>,
     kind: Option<&'a AttrType>,
@@ -69,7 +71,7 @@ fn run(case: &mut Case<'_>) {
             let finding = CriticFinding {
                 check: case.now,
                 level: Level::Error,
-                place: None,
+                place: case.subject.line_of(pattern.written.0, pattern.written.1),
                 rules: Vec::new(),
                 what,
                 example: None,
@@ -96,7 +98,8 @@ fn patterns(parts: &PolicyParts) -> Vec<Pattern<'_>> {
                 vec![field.clone()]
             };
             let what = format!("{}.{}", entity.name, attribute.name);
-            found.push(Pattern { what, tool, fields, kind: Some(&attribute.kind), worded: false });
+            let written = (attribute.name.as_str(), field.as_str());
+            found.push(Pattern { what, written, tool, fields, kind: Some(&attribute.kind), worded: false });
         }
     }
     for observation in &parts.model.observations {
@@ -104,7 +107,8 @@ fn patterns(parts: &PolicyParts) -> Vec<Pattern<'_>> {
         for field in &observation.fields {
             let what = format!("{}.{}", observation.name, field.name);
             let (fields, worded) = (vec![field.field.clone()], !field.unit.is_empty());
-            found.push(Pattern { what, tool, fields, kind: Some(&field.kind), worded });
+            let written = (field.name.as_str(), field.field.as_str());
+            found.push(Pattern { what, written, tool, fields, kind: Some(&field.kind), worded });
         }
     }
     found
