@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::{CliError, Exit};
+use crate::cli::output::{complain, screen};
 use crate::compile::trials::{self, Failure, Trials, Written};
 use crate::compile::{CompileErrors, SetSource, SourceFile, compile};
 use crate::policy::{Policy, PolicyParts};
@@ -51,20 +52,26 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         return Ok(refuse(&CompileErrors(wrong)));
     }
     if let Some(part) = &args.filter {
+        let all = tests.len();
         tests.retain(|written| written.test.name.contains(part.as_str()));
+        if tests.is_empty() {
+            return Err(CliError::Unknown(format!(
+                "no name of the {all} tests contains `{part}`, so nothing was tried"
+            )));
+        }
     }
     let mut trials = trials::try_all(&parts, &policy, &tests);
     if args.filter.is_some() {
         trials.weak.retain(|weak| matches!(weak, trials::Weak::Test { .. }));
     }
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     if args.json { print_json(&mut out, &trials) } else { print(&mut out, &policy, &trials) }
         .map_err(CliError::output)?;
     Ok(if trials.good() { Exit::Done } else { Exit::No })
 }
 
 fn refuse(errors: &CompileErrors) -> Exit {
-    eprintln!("{errors}");
+    complain(&errors);
     Exit::Input
 }
 

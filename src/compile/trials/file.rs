@@ -6,14 +6,16 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use toml::Spanned;
 
+use super::fault::TestFault;
+use super::result;
 use crate::compile::error::Report;
 use crate::compile::names::Near;
-use crate::compile::templates::{SyntaxError, call, json};
+use crate::compile::templates::{call, json};
 use crate::compile::{CompileError, CompileErrors, Place, SourceFile};
 use crate::model::{Decision, Draft, ToolCall, Value};
 use crate::policy::Policy;
 use crate::state::{Now, NowField};
-use crate::tools::ParamType;
+use crate::tools::{ParamType, Removed, Tool};
 use crate::trials::{Event, PolicyTest};
 
 /// A test and where it stands.
@@ -23,51 +25,6 @@ pub struct Written {
     pub test: PolicyTest,
     /// Where it stands.
     pub place: Place,
-}
-
-/// What can be wrong with a test.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TestFault {
-    /// A call that cannot be read.
-    #[error("`{text}` is no call: {why}")]
-    Syntax {
-        /// The text.
-        text: String,
-        /// What is wrong.
-        why: SyntaxError,
-    },
-    /// A call with a hole.
-    #[error("`{0}` has a hole; a test says every value")]
-    Hole(String),
-    /// A name that does not exist.
-    #[error("there is no {what} `{name}`; {near}")]
-    Unknown {
-        /// What it should be.
-        what: &'static str,
-        /// The name.
-        name: String,
-        /// What was probably meant.
-        near: Near,
-    },
-    /// A field of `now` that the policy cannot read anywhere.
-    #[error("`vehicle.toml` does not say where `now.{0}` stands in a system message; declare it under `[now]`")]
-    Now(&'static str),
-    /// No draft.
-    #[error("it has neither `calls` nor `reply`, so there is no draft to judge")]
-    NoDraft,
-    /// An entry of the history that is none.
-    #[error(
-        "an entry of `history` is one of `driver`, `assistant`, `call` with `result`, `call` with `failed`; this is none"
-    )]
-    Entry,
-    /// Readings of a tool that needs arguments.
-    #[error(
-        "`{0}` needs arguments, so its result belongs into `history` as `{{ call = \"{0}(…)\", result = {{ … }} }}`"
-    )]
-    Observed(String),
-    /// Two tests with one name.
-    #[error("line {0} has a test of the same name; a name is unique")]
-    Duplicate(usize),
 }
 
 #[derive(Deserialize)]
@@ -153,7 +110,7 @@ fn one(raw: &RawTest, policy: &Policy) -> Result<PolicyTest, TestFault> {
         history: history(raw, policy)?,
         draft,
         verdict: raw.verdict,
-        owed: raw.owed.as_ref().map(parse).transpose()?,
+        owed: raw.owed.as_ref().map(|owed| owed.iter().map(|t| valid_call(t, "owed", policy)).collect()).transpose()?,
         found: raw.found.clone(),
     };
     test.number_calls();
@@ -169,6 +126,11 @@ fn now(raw: &BTreeMap<String, Json>, policy: &Policy) -> Result<Now, TestFault> 
         };
         if !policy.model.now.fields.iter().any(|(declared, ..)| *declared == field) {
             return Err(TestFault::Now(field.name()));
+        }
+        if let Some((low, high)) = field.range()
+            && value.as_i64().is_none_or(|n| n < low || n > high)
+        {
+            return Err(TestFault::Time { field: field.name(), value: value.to_string(), low, high });
         }
         now.set(field, Value::from_json(value, Default::default()));
     }
@@ -187,6 +149,7 @@ fn history(raw: &RawTest, policy: &Policy) -> Result<Vec<Event>, TestFault> {
         if tool.params.iter().any(|p| p.required) {
             return Err(TestFault::Observed(name.clone()));
         }
+        said(tool, result, policy)?;
         events.push(Event::Call { call: ToolCall::new(name, Default::default()), result: Ok(result.clone()) });
     }
     Ok(events)
@@ -201,12 +164,30 @@ fn event(raw: &RawEvent, policy: &Policy) -> Result<Event, TestFault> {
             Ok(Event::Assistant(said.clone()))
         }
         RawEvent { driver: None, assistant: None, call: Some(text), result: Some(result), failed: None } => {
-            Ok(Event::Call { call: tool_call(text, policy)?, result: Ok(result.clone()) })
+            let call = valid_call(text, "carried out in `history`", policy)?;
+            if let Some(tool) = policy.inventory.get(call.tool.as_str()) {
+                said(tool, result, policy)?;
+            }
+            Ok(Event::Call { call, result: Ok(result.clone()) })
         }
         RawEvent { driver: None, assistant: None, call: Some(text), result: None, failed: Some(why) } => {
             Ok(Event::Call { call: tool_call(text, policy)?, result: Err(why.clone()) })
         }
         _ => Err(TestFault::Entry),
+    }
+}
+
+fn said(tool: &Tool, result: &Json, policy: &Policy) -> Result<(), TestFault> {
+    let fault = |fault| TestFault::Result { tool: tool.name.to_string(), fault };
+    result::check(tool, policy.model.result.payload.as_deref(), result).map_err(fault)
+}
+
+/// A call that the tools take.
+fn valid_call(text: &str, what: &'static str, policy: &Policy) -> Result<ToolCall, TestFault> {
+    let call = tool_call(text, policy)?;
+    match policy.inventory.check(&call, &Removed::default()).into_iter().next() {
+        None => Ok(call),
+        Some(fault) => Err(TestFault::Call { text: text.to_owned(), what, why: fault.because }),
     }
 }
 
@@ -250,6 +231,31 @@ mod tests {
             ("rules = []\nreply = \"a\"\nhistory = [{ result = {} }]", "an entry of `history` is one of"),
             ("rules = []\nreply = \"a\"\nnow = { era = 1 }", "there is no field of `now` `era`"),
             ("rules = []\nreply = \"a\"\nnow = { hour = 1 }", "does not say where `now.hour` stands"),
+            (
+                "rules = []\nreply = \"a\"\nobserved.get_vents = { vent_nroth = 4 }",
+                "`get_vents` has no field `vent_nroth`; did you mean `vent_north`?",
+            ),
+            (
+                "rules = []\nreply = \"a\"\nobserved.get_vents = { vent_north = \"open\" }",
+                "`get_vents` cannot say that: `vent_north`: ",
+            ),
+            (
+                "rules = []\nreply = \"a\"\nobserved.get_air = { flow = \"WALL\" }",
+                "`get_air` cannot say that: `flow`: ",
+            ),
+            (
+                "rules = []\nreply = \"a\"\nowed = [\"set_vent(vent: WEST, opening: 1)\"]",
+                "is owed, and the car takes no such call",
+            ),
+            (
+                "rules = []\nreply = \"a\"\nowed = [\"set_vent(vent: NORTH, openning: 1)\"]",
+                "`set_vent` has no parameter `openning`",
+            ),
+            ("rules = []\nreply = \"a\"\nowed = [\"set_vnet(vent: NORTH)\"]", "there is no tool `set_vnet`"),
+            (
+                "rules = []\nreply = \"a\"\nhistory = [{ call = \"set_fan(on: 3)\", result = {} }]",
+                "carried out in `history`, and the car",
+            ),
         ] {
             let told = told(test);
             assert!(told.starts_with("t.toml:2: test `x`: ") && told.contains(says), "{test}: {told}");

@@ -5,8 +5,12 @@
 //! rule tests nothing, and a rule without a test is not known to work. A compiled set carries its tests
 //! along ([`crate::trials`]).
 
+mod fault;
 mod file;
+mod result;
 mod run;
 
-pub use file::{TestFault, Written, read};
+pub use fault::TestFault;
+pub use file::{Written, read};
+pub use result::ResultFault;
 pub use run::{Failure, Trials, Weak, try_all};
