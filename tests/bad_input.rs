@@ -124,8 +124,8 @@ fn a_reader_that_closes_the_pipe_ends_every_command_in_peace() {
     desk.verify(b"{\"role\":\"assistant\",\"content\":\"Hello!\"}");
     let cabin = root("policies/cabin").display().to_string();
     let (policy, talk, draft) = (desk.path("cabin.obl"), desk.path("talk.jsonl"), desk.path("draft.json"));
-    std::fs::write(desk.path("none.jsonl"), "").unwrap();
-    let recorded = desk.path("none.jsonl");
+    std::fs::write(desk.path("one.jsonl"), "{\"id\": \"a\", \"messages\": []}\n").unwrap();
+    let recorded = desk.path("one.jsonl");
     let verify = ["verify", "--policy", &policy, "--transcript", &talk, "--draft", &draft];
     let mut commands: Vec<Vec<&str>> = vec![verify.to_vec(), [verify.as_slice(), &["--json"]].concat()];
     commands.push(vec!["explain"]);
@@ -207,4 +207,86 @@ fn every_command_ends_in_order_on_files_that_are_nothing_and_names_them() {
             assert!(left.is_empty(), "{arguments:?} left {left:?}");
         }
     }
+}
+
+/// Every command that writes a file, told to write over what it reads: the file stays as it is.
+#[test]
+fn no_command_writes_over_what_it_reads() {
+    let desk = Desk::new();
+    let set = desk.path("set");
+    for name in ["policy.md", "tools.json", "vehicle.toml", "rules.cedar", "coverage.toml", "tests/climate.toml"] {
+        let to = std::path::Path::new(&set).join(name);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(root("policies/cabin").join(name), to).unwrap();
+    }
+    let inside = |name: &str| format!("{set}/{name}");
+    let recording = desk.path("recording.jsonl");
+    std::fs::write(&recording, "{\"id\": \"a\", \"messages\": [{\"role\": \"user\", \"content\": \"hello\"}]}\n")
+        .unwrap();
+    let blob = desk.path("cabin.obl");
+    let mut runs: Vec<(Vec<&str>, String)> = Vec::new();
+    for name in ["policy.md", "tools.json", "vehicle.toml", "rules.cedar", "tests/climate.toml"] {
+        runs.push((vec!["compile", &set, "-o"], inside(name)));
+        runs.push((vec!["coverage", &set, "--html"], inside(name)));
+    }
+    runs.push((vec!["coverage", &set, "--replay", &recording, "--html"], recording.clone()));
+    for out in ["--json", "--html"] {
+        runs.push((vec!["replay", "--policy", &blob, &recording, out], recording.clone()));
+        runs.push((vec!["replay", "--policy", &blob, &recording, out], blob.clone()));
+    }
+    runs.push((
+        vec![
+            "bench", "--policy", &blob, "--tasks", &recording, "--states", &recording, "--replay", &recording, "--json",
+        ],
+        recording.clone(),
+    ));
+    for (mut arguments, output) in runs {
+        let before = std::fs::read(&output).unwrap();
+        arguments.push(&output);
+        let told = obligato(&arguments);
+        let said = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(
+            told.status.code() == Some(2) && said.contains("give each output a file of its own"),
+            "{arguments:?}: {said}"
+        );
+        assert!(std::fs::read(&output).unwrap() == before, "{arguments:?} changed it");
+    }
+}
+
+/// Text of a policy cannot move a terminal's cursor.
+#[test]
+fn control_characters_of_a_policy_are_shown_and_not_obeyed() {
+    let desk = Desk::new();
+    let set = root("policies/cabin");
+    let prose = std::fs::read_to_string(set.join("policy.md")).unwrap();
+    let hostile = desk.path("policy.md");
+    let (first, rest) = prose.split_once("\n- ").unwrap();
+    std::fs::write(&hostile, format!("{first}\n- \u{1b}[2J\u{9b}31m{rest}")).unwrap();
+    for command in ["coverage", "compile", "critic", "test"] {
+        let out = obligato(&[command, set.to_str().unwrap(), "--policy", &hostile]);
+        for text in [&out.stdout, &out.stderr] {
+            let text = String::from_utf8_lossy(text);
+            assert!(!text.contains(['\u{1b}', '\u{9b}']), "{command}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_file_in_place_of_a_folder_and_a_filter_without_a_match_are_named_with_what_to_do() {
+    let rules = root("policies/cabin/rules.cedar");
+    for command in ["compile", "critic", "coverage", "test"] {
+        let told = obligato(&[command, rules.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(
+            told.status.code() == Some(2) && said.contains("is a file, and a policy set is a folder"),
+            "{command}: {said}"
+        );
+    }
+    let told = obligato(&["test", root("policies/cabin").to_str().unwrap(), "--filter", "no such name"]);
+    let said = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.status.code() == Some(2) && said.contains("contains `no such name`, so nothing was tried"), "{said}");
+    let prose = root("policies/cabin/policy.md");
+    let told = obligato(&["compile", rules.to_str().unwrap(), "--schema", prose.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.status.code() == Some(2) && said.contains("`--schema` takes a Cedar schema"), "{said}");
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::output::replace;
+use super::output::{apart, complain, replace, screen};
 use super::{CliError, Exit};
 use crate::compile::{CompileErrors, Compiled, SetSource, SourceFile, Warning, compile, compile_foreign};
 use crate::policy::foreign::{ForeignSet, Tier};
@@ -39,8 +39,10 @@ pub(super) struct Args {
 /// Compiles, writes the blob and the schema, prints a summary. On any error no file is touched.
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     if let Some(schema) = &args.schema {
+        apart([&args.folder, schema], &args.output)?;
         return foreign(args, schema);
     }
+    apart(&SetSource::files(&args.folder, args.policy.as_deref(), args.tools.as_deref()), &args.output)?;
     let set = SetSource::read(&args.folder, args.policy.as_deref(), args.tools.as_deref());
     let (set, compiled) = match set.and_then(|set| compile(&set).map(|compiled| (set, compiled))) {
         Ok(done) => done,
@@ -91,7 +93,7 @@ fn foreign(args: &Args, schema: &Path) -> Result<Exit, CliError> {
 
 /// What a compiled foreign set holds.
 fn foreign_summary(args: &Args, found: &[Warning], set: &ForeignSet, bytes: usize) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     let parts = set.parts();
     let tiers = [Tier::Stateless, Tier::Typed, Tier::Session];
     let rules: BTreeMap<String, usize> = tiers
@@ -106,7 +108,7 @@ fn foreign_summary(args: &Args, found: &[Warning], set: &ForeignSet, bytes: usiz
         return writeln!(out, "{report}");
     }
     for warning in found {
-        eprintln!("warning: {warning}");
+        complain(format_args!("warning: {warning}"));
     }
     let written = args.output.as_ref().map_or("not written (no --output)".to_owned(), |o| o.display().to_string());
     writeln!(out, "{}: {written}, {} bytes, sha256 {}", parts.id, bytes, set.hash)?;
@@ -132,9 +134,9 @@ fn report_errors(errors: &CompileErrors, json: bool) -> io::Result<()> {
                 json!({"file": place.map(|p| &*p.file), "line": place.map(|p| p.line), "error": error.to_string()})
             })
             .collect();
-        writeln!(io::stdout(), "{}", json!({ "errors": list }))?;
+        writeln!(screen(), "{}", json!({ "errors": list }))?;
     } else {
-        eprintln!("{errors}");
+        complain(&errors);
         let count = errors.0.len();
         eprintln!("obligato: {count} error{}, nothing was written", if count == 1 { "" } else { "s" });
     }
@@ -142,7 +144,7 @@ fn report_errors(errors: &CompileErrors, json: bool) -> io::Result<()> {
 }
 
 fn summary(args: &Args, compiled: &Compiled, policy: &Policy, bytes: usize) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     let kinds = |kind: RuleKind| policy.rules().iter().filter(|r| r.kind == kind).count();
     let rules: BTreeMap<&str, usize> = RuleKind::ALL.into_iter().map(|k| (k.as_str(), kinds(k))).collect();
     let tools = |kind: Kind| policy.inventory.iter().filter(|t| t.kind == kind).count();
@@ -154,7 +156,7 @@ fn summary(args: &Args, compiled: &Compiled, policy: &Policy, bytes: usize) -> i
         return writeln!(out, "{report}");
     }
     for warning in &compiled.warnings {
-        eprintln!("warning: {warning}");
+        complain(format_args!("warning: {warning}"));
     }
     let written = args.output.as_ref().map_or("not written (no --output)".to_owned(), |o| o.display().to_string());
     writeln!(out, "{}: {written}, {bytes} bytes, sha256 {}", policy.id, policy.hash)?;

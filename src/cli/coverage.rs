@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use super::output::replace;
+use super::output::{apart, complain, replace, screen};
 use super::replay::{Firings, firings};
 use super::{CliError, Exit};
 use crate::compile::beside::{self, Beside};
@@ -39,6 +39,8 @@ pub(super) struct Args {
 
 /// Prints the table, or what is not accounted for.
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    let files = SetSource::files(&args.folder, args.policy.as_deref(), args.tools.as_deref());
+    apart(files.iter().chain(&args.replay), &args.html)?;
     match accounts(args) {
         Ok((policy, accounts, prose)) => {
             let policy = policy.map_err(|source| {
@@ -51,7 +53,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
                 let error = |source| CliError::File { path: out.display().to_string(), source };
                 replace(out, table.html(prose.text()).as_bytes()).map_err(error)?;
             }
-            let mut out = io::stdout().lock();
+            let mut out = screen();
             let printed = if args.json { writeln!(out, "{}", table.json()) } else { table.print(&mut out) };
             printed.map_err(CliError::output)?;
             Ok(Exit::Done)
@@ -74,7 +76,8 @@ fn accounts(args: &Args) -> Result<(Loaded, Vec<Account>, SourceFile), CompileEr
 
 fn report(errors: &CompileErrors, json: bool) -> io::Result<()> {
     if !json {
-        return writeln!(io::stderr(), "{errors}");
+        complain(errors);
+        return Ok(());
     }
     let list: Vec<Json> = errors
         .0
@@ -84,7 +87,7 @@ fn report(errors: &CompileErrors, json: bool) -> io::Result<()> {
             json!({"file": place.map(|p| &*p.file), "line": place.map(|p| p.line), "error": error.to_string()})
         })
         .collect();
-    writeln!(io::stdout(), "{}", json!({ "errors": list }))
+    writeln!(screen(), "{}", json!({ "errors": list }))
 }
 
 struct Table<'a> {

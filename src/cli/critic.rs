@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value as Json, json};
 
 use super::{CliError, Exit, explain, load};
+use crate::cli::output::{complain, screen};
 use crate::compile::critic::{CHECKS, CriticFinding, Critique, Level, Means, Observed, criticise, criticise_foreign};
 use crate::compile::{CompileErrors, SetSource, SourceFile};
 
@@ -49,11 +50,11 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let critique = match critique(args)? {
         Ok(critique) => critique,
         Err(errors) => {
-            eprintln!("{errors}");
+            complain(&errors);
             return Ok(Exit::Input);
         }
     };
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     let printed =
         if args.json { writeln!(out, "{}", as_json(&critique)) } else { print(&mut out, &critique, args.verbose) };
     printed.map_err(CliError::output)?;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::{CliError, Exit, load};
+use crate::cli::output::screen;
 #[cfg(feature = "compile")]
 use crate::compile::critic::CHECKS;
 use crate::gates::{GATES, Gate};
@@ -21,7 +22,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let policy = args.policy.as_deref().map(load::policy).transpose()?;
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     match (&args.name, &policy) {
         (None, None) => list(&mut out),
         (None, Some(policy)) => policy
@@ -53,7 +54,7 @@ fn list(out: &mut impl Write) -> io::Result<()> {
 
 /// Explains the gate or the check of that name.
 pub(super) fn one(name: &str) -> Result<Exit, CliError> {
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     if let Some(gate) = GATES.iter().find(|g| g.name == name) {
         print(&mut out, gate.name, &tier(gate), gate.explain).map_err(CliError::output)?;
         return Ok(Exit::Done);

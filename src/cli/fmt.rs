@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::output::replace;
+use super::output::{complain, replace};
 use super::{CliError, Exit};
 use crate::compile::{CompileErrors, SetSource, SourceFile, format, schema};
 
@@ -24,7 +24,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let files = match files(args) {
         Ok(files) => files,
         Err(errors) => {
-            eprintln!("{errors}");
+            complain(&errors);
             return Ok(Exit::Input);
         }
     };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 
 use super::{CliError, Exit, load};
+use crate::cli::output::screen;
 use crate::policy::Policy;
 use crate::policy::update::{
     Header, Installed, InventoryDigest, KeyList, Reading, Trust, UpdateError, accept, largest_update, read_delivered,
@@ -112,7 +113,7 @@ fn set(report: &mut Json, name: &str, value: Json) {
 }
 
 fn print(report: &Json, json: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     if json {
         return writeln!(out, "{report}");
     }

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::{CliError, Exit};
+use crate::cli::output::screen;
 use crate::policy::update::SecretKey;
 
 /// Make a key: NAME.secret, for its owner alone, and NAME.pub
@@ -25,7 +26,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         return Err(error);
     }
     let (id, secret, public) = (key.public().id(), secret.display(), public.display());
-    writeln!(io::stdout(), "{secret}: keep it off the car and off the network\n{public}: key {id}")
+    writeln!(screen(), "{secret}: keep it off the car and off the network\n{public}: key {id}")
         .map_err(CliError::output)?;
     Ok(Exit::Done)
 }

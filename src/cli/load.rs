@@ -14,7 +14,11 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
     let raw = fs::read(path).map_err(error)?;
     if path.extension().is_some_and(|e| e == "gz") {
         let mut unpacked = Vec::new();
-        flate2::read::MultiGzDecoder::new(raw.as_slice()).read_to_end(&mut unpacked).map_err(error)?;
+        flate2::read::MultiGzDecoder::new(raw.as_slice()).read_to_end(&mut unpacked).map_err(|source| {
+            let why =
+                format!("it ends in .gz and is not whole gzip ({source}); get it again, or name the unpacked file");
+            CliError::Transcript { path: path.display().to_string(), why }
+        })?;
         return Ok(unpacked);
     }
     Ok(raw)

@@ -208,7 +208,7 @@ pub fn main() -> ExitCode {
             if error.is_closed_pipe() {
                 return Exit::Done;
             }
-            eprintln!("obligato: {error}");
+            output::complain(format_args!("obligato: {error}"));
             error.exit()
         })
         .into()

@@ -1,11 +1,11 @@
 //! `obligato sign`: a compiled policy into its signed envelope, or a list of keys.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{CliError, Exit, load};
+use super::{CliError, Exit, load, output};
 use crate::policy::Policy;
 use crate::policy::update::{Issue, PublicKey, Reading, SecretKey, UpdateError, sign, sign_keys, utc};
 use crate::trials::Health;
@@ -49,14 +49,17 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    let inputs = args.blob.iter().chain([&args.key]).chain(&args.add).chain(&args.revoke);
+    output::apart(inputs, [&args.output])?;
     let key = secret(&args.key)?;
     let (signed, told) = match (&args.blob, &args.target) {
         (Some(blob), Some(target)) => policy(args, blob, target, &key)?,
         _ => list(args, &key)?,
     };
     let error = |source| CliError::File { path: args.output.display().to_string(), source };
-    fs::write(&args.output, &signed).map_err(error)?;
-    writeln!(io::stdout(), "{}: {told}, {} bytes", args.output.display(), signed.len()).map_err(CliError::output)?;
+    output::whole(&args.output, |file| file.write_all(&signed)).map_err(error)?;
+    writeln!(output::screen(), "{}: {told}, {} bytes", args.output.display(), signed.len())
+        .map_err(CliError::output)?;
     Ok(Exit::Done)
 }
 

@@ -10,6 +10,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::{CliError, Exit, block_on, load};
+use crate::cli::output::screen;
 use crate::service::Config;
 use crate::vehicle::kuksa::{Field, Fit, KuksaError, Settings, Survey};
 
@@ -122,7 +123,7 @@ fn check(survey: &Survey, all: bool, json: bool) -> Result<Exit, CliError> {
     let table = survey.table();
     let misfits = table.iter().filter(|row| row.fit != Fit::Fits).count();
     let (served, unserved) = (survey.served(), survey.unserved());
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     let mut write = || -> io::Result<()> {
         if json {
             let report = json!({
@@ -148,7 +149,7 @@ async fn get(survey: &Survey, wanted: &[String], json: bool) -> Result<Exit, Cli
     let fields = survey.read().await.map_err(|error| CliError::Peer(error.to_string()))?;
     known(&fields, wanted)?;
     let fields: Vec<Field> = fields.into_iter().filter(|f| wanted.is_empty() || wanted.contains(&f.field)).collect();
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     let mut write = || {
         if json {
             return writeln!(out, "{}", json!({ "broker": survey.broker, "fields": fields }));
@@ -169,7 +170,7 @@ async fn watch(survey: &Survey, wanted: &[String], seconds: Option<u64>, json: b
             unknown = Some(error);
             return false;
         }
-        let mut out = io::stdout().lock();
+        let mut out = screen();
         for field in fields.iter().filter(|f| wanted.is_empty() || wanted.contains(&f.field)) {
             if before.insert(field.field.clone(), field.value.clone()).as_ref() == Some(&field.value) {
                 continue;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::{CliError, Exit, load};
+use crate::cli::output::screen;
 use crate::model::{Conversation, Decision, Draft, Limits, VerdictReport};
 use crate::policy::Advice;
 use crate::state::History;
@@ -86,7 +87,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         valve: None,
     };
     let report = report(&step.check(&draft));
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&report).unwrap_or_default())
     } else {

@@ -20,8 +20,21 @@ pub enum CompileError {
         place: Place,
     },
     /// A file cannot be read.
-    #[error("{file}: cannot be read: {source}; a policy set needs it")]
+    #[error("{file}: cannot be read: {source}; name a file that is there")]
     Read {
+        /// The file.
+        file: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A set that is a file.
+    #[error(
+        "{0}: is a file, and a policy set is a folder with policy.md, tools.json, vehicle.toml and rules.cedar; Cedar policies of another system are given with `--schema FILE`"
+    )]
+    NoFolder(String),
+    /// A file of a set cannot be read.
+    #[error("{file}: cannot be read: {source}; a policy set needs it")]
+    Lacking {
         /// The file.
         file: String,
         /// What the system says.
@@ -133,7 +146,7 @@ impl CompileError {
     /// The line it is about; a file that cannot be read has none.
     pub fn place(&self) -> Option<&Place> {
         match self {
-            Self::Read { .. } => None,
+            Self::Read { .. } | Self::Lacking { .. } | Self::NoFolder(_) => None,
             Self::Utf8 { place }
             | Self::Tools { place, .. }
             | Self::Toml { place, .. }

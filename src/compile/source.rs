@@ -101,17 +101,34 @@ pub struct SetSource {
 }
 
 impl SetSource {
+    /// The files that a set is written in, those of its folder by name: what no output may replace.
+    pub fn files(folder: &Path, prose: Option<&Path>, tools: Option<&Path>) -> Vec<PathBuf> {
+        let own = ["policy.md", "tools.json", "vehicle.toml", "rules.cedar", "rules.cedarschema", "coverage.toml"];
+        let own = own.into_iter().map(|name| folder.join(name));
+        let tests = std::fs::read_dir(folder.join("tests")).into_iter().flatten().flatten().map(|entry| entry.path());
+        own.chain(tests).chain(prose.into_iter().chain(tools).map(Path::to_owned)).collect()
+    }
+
     /// Reads the folder of a set. `prose` and `tools` replace `policy.md` and `tools.json` of sets
     /// whose prose and inventory live elsewhere.
     ///
     /// # Errors
-    /// [`CompileError::Read`] for every file that cannot be read.
+    /// [`CompileError::Lacking`] for every file that cannot be read.
     pub fn read(folder: &Path, prose: Option<&Path>, tools: Option<&Path>) -> Result<Self, CompileErrors> {
+        if folder.is_file() {
+            return Err(CompileError::NoFolder(folder.display().to_string()).into());
+        }
+        let needed = |path: &Path| {
+            SourceFile::read(path).map_err(|error| match error {
+                CompileError::Read { file, source } => CompileError::Lacking { file, source },
+                other => other,
+            })
+        };
         let own = |name: &str| folder.join(name);
-        let prose = SourceFile::read(prose.unwrap_or(&own("policy.md")));
-        let tools = SourceFile::read(tools.unwrap_or(&own("tools.json")));
-        let vehicle = SourceFile::read(&own("vehicle.toml"));
-        let rules = SourceFile::read(&own("rules.cedar"));
+        let prose = needed(prose.unwrap_or(&own("policy.md")));
+        let tools = needed(tools.unwrap_or(&own("tools.json")));
+        let vehicle = needed(&own("vehicle.toml"));
+        let rules = needed(&own("rules.cedar"));
         let tests = tests(&own("tests"));
         match (prose, tools, vehicle, rules, tests) {
             (Ok(prose), Ok(tools), Ok(vehicle), Ok(rules), Ok(tests)) => {

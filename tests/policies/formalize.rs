@@ -304,3 +304,34 @@ fn outputs_that_cannot_be_are_told_before_anybody_is_asked() {
     assert!(code == Some(2) && told.contains("holds no sentence"), "{told}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "only the policy and the answers");
 }
+
+#[test]
+fn a_record_replaces_an_older_one_only_when_the_last_answer_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (answers, record) = (folder.path().join("answers.jsonl"), folder.path().join("record.jsonl"));
+    let run = |given: &str| {
+        fs::write(&answers, given).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_obligato"));
+        command.arg("formalize").arg(data("policy.md")).arg("--answers").arg(&answers).arg("--record").arg(&record);
+        command.arg("--tools").arg(kitchen("tools.json")).arg("--vehicle").arg(kitchen("vehicle.toml"));
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let part = folder.path().join("record.jsonl.part");
+    fs::write(&record, "the old one").unwrap();
+    let (code, told) = run("");
+    assert!(code == Some(3) && told.ends_with("nothing was written\n"), "{told}");
+    assert!(fs::read_to_string(&record).unwrap() == "the old one" && !part.exists());
+    let good = fs::read_to_string(data("good.jsonl")).unwrap();
+    let (code, told) = run(good.lines().next().unwrap());
+    assert!(
+        code == Some(3) && told.contains("the answers so far are in ") && told.contains("record.jsonl.part"),
+        "{told}"
+    );
+    assert!(fs::read_to_string(&record).unwrap() == "the old one" && part.exists());
+    assert_eq!(run(&good).0, Some(0));
+    assert!(!part.exists());
+    let first = fs::read_to_string(&record).unwrap();
+    assert_eq!(run(&first).0, Some(0), "a record is an answer file");
+    assert_eq!(fs::read_to_string(&record).unwrap(), first);
+}

@@ -105,6 +105,8 @@ fn an_expectation_that_cannot_be_used_is_wrong_input_with_its_line() {
         ("[[flip]]\nrule = \"a\"\ngate = \"b\"\n", "expect.toml:1: a [[flip]] names one"),
         ("\n[[flip]]\nrule = \"a\"\nform = \"ask\"\n", "expect.toml:4: unknown field `form`"),
         ("[[flip]]\nrule = \"a\"\nto = \"maybe\"\n", "expect.toml:3: unknown variant `maybe`"),
+        ("[[flip]]\nrule = \"ac-closes-widnows\"\n", "expect.toml:1: neither policy has the rule ac-closes-widnows"),
+        ("[[flip]]\ngate = \"no-opp\"\n", "expect.toml:1: neither policy has the gate no-opp"),
     ] {
         fs::write(&expect, text).unwrap();
         let output = diff(&blob, &blob, &recordings, &["--expect", expect.to_str().unwrap()]);

@@ -152,5 +152,65 @@ fn a_broken_features_file_and_a_broken_line_are_named() {
     let (done, told) = obligato(folder.path(), &["replay", "--policy", "p.obl", "--features", "g.toml", "r"]);
     assert!(!done && told.contains("r: line 1 is not a recorded run"), "{told}");
     let (done, told) = obligato(folder.path(), &["replay", "--policy", "p.obl", "r"]);
-    assert!(!done && told.contains("foreign Cedar set"), "{told}");
+    assert!(!done && told.contains("p.obl: is a foreign Cedar set; `--features FILE` says how"), "{told}");
+}
+
+/// What replaying with this features file says, and whether it went through.
+fn with_features(features: &str, recording: &str) -> (bool, String) {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [("s", SCHEMA), ("p.cedar", RULES), ("f.toml", features), ("r.jsonl", recording)] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    assert!(obligato(folder.path(), &["compile", "p.cedar", "--schema", "s", "-o", "p.obl"]).0);
+    obligato(folder.path(), &["replay", "--policy", "p.obl", "--features", "f.toml", "r.jsonl"])
+}
+
+#[test]
+fn a_name_in_the_features_file_that_the_schema_does_not_have_is_refused() {
+    let run = json!({"id": "r", "messages": [call("1", "write", &json!({"count": 1}))]}).to_string();
+    assert!(with_features(FEATURES, &run).0);
+    for (right, wrong, says) in [
+        (
+            "action = \"ask\"",
+            "action = \"aks\"",
+            "`action` is `aks`, which the schema does not have; it has `ask`, `typed::write`",
+        ),
+        (
+            "principal = \"Agent\"",
+            "principal = \"Agnet\"",
+            "does not let `principal` Agnet ask `action` ask about `resource` Tool",
+        ),
+        ("resource = \"Tool\"", "resource = \"Tolo\"", "about `resource` Tolo; it has `Agent about Tool`"),
+        ("typed = \"typed::\"", "typed = \"tpyed::\"", "`typed` is `tpyed::`"),
+        ("now = \"2026-06-01T12:00:00Z\"", "now = \"noon\"", "`now` is `noon`, which is no RFC 3339 time"),
+        ("window_minutes = 60", "window_minutes = -1", "`window_minutes` is -1"),
+        ("[constant]", "[constant]\nlabl = 1", "`constant.labl` is `labl`"),
+        (
+            "[input.write]",
+            "[input.wriet]",
+            "`input.wriet` is `typed::wriet`, which the schema does not have; it has `typed::write`",
+        ),
+        (
+            "count = {",
+            "cuont = {",
+            "`input.write.cuont` is `cuont`, which the schema does not have; it has `count`, `dose`",
+        ),
+    ] {
+        let (done, told) = with_features(&FEATURES.replace(right, wrong), &run);
+        assert!(!done && told.contains("f.toml: ") && told.contains(says), "{wrong}: {told}");
+    }
+    let (done, told) = with_features(&FEATURES.replace("[\"find\"]", "[\"fnid\"]"), &run);
+    assert!(
+        done && told.contains("f.toml: `search` names `fnid`, which neither the schema nor a recorded call has"),
+        "{told}"
+    );
+}
+
+#[test]
+fn recordings_of_another_system_and_files_that_hold_none_are_refused() {
+    let run = json!({"id": "r", "messages": [call("1", "open_window", &json!({}))]}).to_string();
+    let (done, told) = with_features(FEATURES, &run);
+    assert!(!done && told.contains("(open_window, …): these are recordings of another system"), "{told}");
+    let (done, told) = with_features(FEATURES, "\n");
+    assert!(!done && told.contains("r.jsonl: no recorded conversation is in there"), "{told}");
 }

@@ -25,7 +25,7 @@ use clap::ValueEnum;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use super::output::replace;
+use super::output::{apart, replace};
 use super::{CliError, Exit, load};
 use car::Car;
 use drive::{Outcomes, Track};
@@ -94,6 +94,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let policy = Arc::new(load::policy(policy)?);
     let (tasks, states) = (args.tasks.as_ref().ok_or_else(missing)?, args.states.as_ref().ok_or_else(missing)?);
     let replay = args.replay.as_ref().ok_or_else(missing)?;
+    apart([tasks, states, replay].into_iter().chain(&args.policy), &args.json)?;
     let mut courses = course::courses(&policy, tasks, states, replay)?;
     courses.truncate(args.limit.unwrap_or(usize::MAX));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();

@@ -7,7 +7,9 @@ use toml::Spanned;
 
 use super::flips::{Cause, Flip};
 use crate::cli::CliError;
+use crate::gates::GATES;
 use crate::model::Decision;
+use crate::policy::Policy;
 
 /// What the author of a change expects.
 #[derive(Debug, Default, Deserialize)]
@@ -58,6 +60,22 @@ impl Expectation {
         read.lines = read.flip.iter().map(|e| line(e.span().start)).collect();
         read.path = shown;
         Ok(read)
+    }
+
+    /// Holds every name against both sets: a name that neither has expects nothing.
+    pub(super) fn fit(&self, old: &Policy, new: &Policy) -> Result<(), CliError> {
+        for (expected, line) in self.flip.iter().zip(&self.lines) {
+            let cause = expected.get_ref().cause();
+            let known = match &cause {
+                Cause::Rule(id) => [old, new].iter().any(|set| set.rules().iter().any(|rule| rule.id.as_str() == id)),
+                Cause::Gate(name) => GATES.iter().any(|gate| gate.name == name),
+            };
+            if !known {
+                let why = format!("neither policy has the {cause}; correct the name");
+                return Err(CliError::Expectation { path: self.path.clone(), line: *line, why });
+            }
+        }
+        Ok(())
     }
 
     /// Marks the flips whose every cause is named. The answer tells the entries that no flip bears out.

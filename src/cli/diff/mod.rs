@@ -12,6 +12,8 @@ use serde_json::json;
 
 use super::verify::Apply;
 use super::{CliError, Exit, load, replay};
+use crate::cli::output::screen;
+use crate::model::ToolCall;
 use crate::policy::Policy;
 use expect::Expectation;
 use flips::{Flip, flips};
@@ -48,6 +50,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let (old, new) = (load::policy(&args.old)?, load::policy(&args.new)?);
     let expectation = args.expect.as_deref().map_or_else(|| Ok(Expectation::default()), Expectation::read)?;
+    expectation.fit(&old, &new)?;
     let (was, is) = match &args.journal {
         Some(folder) => shadowed::read(folder, &old, &new)?,
         None => {
@@ -61,7 +64,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let rules = RuleDiff::of(&old, &new);
     let turns = was.iter().map(|one| one.turns.len()).sum();
     let diff = Diff { old: &old, new: &new, rules: &rules, flips: &flips, unused: &unused, turns };
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     let printed = if args.json { writeln!(out, "{}", diff.json()) } else { diff.print(&mut out) };
     printed.map_err(CliError::output)?;
     Ok(if flips.iter().all(|f| f.intended) { Exit::Done } else { Exit::No })
@@ -111,6 +114,13 @@ impl Diff<'_> {
             for reason in &flip.reasons {
                 let sign = if reason.set == "new" { '+' } else { '-' };
                 writeln!(out, "  {sign} {}: {}", reason.cause, reason.because)?;
+            }
+            for (sign, calls, others) in
+                [('-', &flip.old_calls, &flip.new_calls), ('+', &flip.new_calls, &flip.old_calls)]
+            {
+                for call in calls.iter().filter(|call| !others.contains(call)) {
+                    writeln!(out, "  {sign} {}", ToolCall::new(&call.tool, call.arguments.clone()))?;
+                }
             }
             if flip.reasons.is_empty() {
                 writeln!(out, "  no finding of either set explains it")?;

@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let mut last = 0;
     let mut shown = 0;
     loop {
-        let mut out = io::stdout().lock();
+        let mut out = output::screen();
         for record in newer(&args.folder, last)? {
             let record = record?;
             last = record.seq;
@@ -115,7 +115,7 @@ fn whole(record: &Record) -> serde_json::Value {
 }
 
 fn proved(folder: &Path, json: bool) -> Result<Exit, CliError> {
-    let mut out = io::stdout().lock();
+    let mut out = output::screen();
     let (told, exit) = match verify(folder) {
         Ok(found) if json => {
             let torn = found.torn.map(|t| t.bytes);
@@ -154,7 +154,7 @@ fn proved(folder: &Path, json: bool) -> Result<Exit, CliError> {
 
 fn export(folder: &Path, path: &Path, filter: &Filter) -> Result<Exit, CliError> {
     let error = |source| CliError::File { path: path.display().to_string(), source };
-    output::ready(path).map_err(error)?;
+    output::apart(output::inside(folder), [path])?;
     let mut taken = Vec::new();
     for record in records(folder)? {
         let record = record?;

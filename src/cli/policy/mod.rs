@@ -3,13 +3,14 @@
 mod deliver;
 mod way;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
 
 use super::{CliError, Exit};
+use crate::cli::output::screen;
 use crate::service::Bus;
 use way::{Step, Way};
 
@@ -85,7 +86,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
 }
 
 fn say(as_json: bool, json: &Json, sentence: &str) -> Result<(), CliError> {
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     if as_json { writeln!(out, "{json}") } else { writeln!(out, "{sentence}") }.map_err(CliError::output)
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::write;
 use crate::cli::diff::{Reason, reasons};
+use crate::cli::output::screen;
 use crate::cli::{CliError, Exit};
 use crate::journal::{Judgement, Kind, Record, records};
 use crate::model::{Decision, ReportedFinding, VerdictReport};
@@ -51,7 +52,7 @@ pub(super) fn run(policy: &Policy, folder: &Path, json: Option<&Path>) -> Result
     if let Some(out) = json {
         write(out, |file| Ok(serde_json::to_writer(file, &outcome)?))?;
     }
-    print(&mut io::stdout().lock(), &outcome).map_err(CliError::output)?;
+    print(&mut screen(), &outcome).map_err(CliError::output)?;
     Ok(if outcome.differ.is_empty() { Exit::Done } else { Exit::No })
 }
 

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::verify::Apply;
 use super::{CliError, Exit, load, output};
 use crate::model::Message;
+use crate::policy::foreign::ForeignSet;
 use crate::policy::{Advice, Policy};
 #[cfg(feature = "compile")]
 pub(super) use firings::{Firings, firings};
@@ -102,10 +103,13 @@ struct Report<'a> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    let journal = args.journal.as_deref().map(output::inside).unwrap_or_default();
+    let inputs = args.files.iter().chain([&args.policy]).chain(&args.tools).chain(&args.features).chain(&journal);
+    output::apart(inputs, args.json.iter().chain(&args.html))?;
     if let Some(features) = &args.features {
         return foreign::run(args, features);
     }
-    let policy = load::policy(&args.policy)?;
+    let policy = load::policy(&args.policy).map_err(|error| hint(&args.policy, error))?;
     if let Some(folder) = &args.journal {
         return journal::run(&policy, folder, args.json.as_deref());
     }
@@ -123,8 +127,19 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         let page = html::Page::new(&policy, args.apply.into(), names.collect(), &recorded, &judged, &summary);
         write(out, |file| page.write(file))?;
     }
-    summary.print(&mut io::stdout().lock()).map_err(CliError::output)?;
+    summary.print(&mut output::screen()).map_err(CliError::output)?;
     Ok(Exit::Done)
+}
+
+/// Says of a foreign set what it needs here.
+fn hint(path: &Path, error: CliError) -> CliError {
+    match load::bytes(path) {
+        Ok(blob) if ForeignSet::is_blob(&blob) => {
+            let what = "is a foreign Cedar set; `--features FILE` says how recorded calls become its requests";
+            CliError::Unknown(format!("{}: {what}", path.display()))
+        }
+        _ => error,
+    }
 }
 
 /// The conversations of the files.
@@ -134,7 +149,19 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
 pub(super) fn recorded(files: &[PathBuf]) -> Result<Vec<Recorded>, CliError> {
     let mut recorded = Vec::new();
     files.iter().try_for_each(|path| read(path, &mut recorded))?;
+    if recorded.is_empty() && !files.is_empty() {
+        return Err(nothing(files));
+    }
     Ok(recorded)
+}
+
+/// The error for files that hold no recording.
+fn nothing(files: &[PathBuf]) -> CliError {
+    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    CliError::Unknown(format!(
+        "{}: no recorded conversation is in there, so there is nothing to judge",
+        files.join(", ")
+    ))
 }
 
 /// Every assistant message of the conversations, judged as a draft.
@@ -147,7 +174,10 @@ fn read(path: &Path, recorded: &mut Vec<Recorded>) -> Result<(), CliError> {
     for (line, text) in load::text(path)?.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
         recorded.push(serde_json::from_str(text).map_err(|e| CliError::Transcript {
             path: path.display().to_string(),
-            why: format!("line {} is not a recorded conversation: {e}", line + 1),
+            why: format!(
+                "line {} is not a recorded conversation: {e}; it is one JSON object with `id` and `messages`",
+                line + 1
+            ),
         })?);
     }
     Ok(())

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use cedar_policy::{Policy as CedarPolicy, PolicyId, PolicySet, Schema, ValidationMode, Validator};
+use cedar_policy::{Policy as CedarPolicy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, Validator};
 use miette::Diagnostic;
 
 use super::fault::Refusal;
 use super::statements;
 use crate::compile::error::{CompileError, Report};
+use crate::compile::names::Near;
 use crate::compile::source::{Place, SourceFile};
 
 /// One policy of the file.
@@ -33,6 +34,33 @@ pub(in crate::compile) fn explain(diagnostic: &(impl Diagnostic + ?Sized)) -> St
     let label = diagnostic.labels().and_then(|mut l| l.next()).and_then(|l| l.label().map(str::to_owned));
     let help = diagnostic.help().map(|h| h.to_string());
     std::iter::once(diagnostic.to_string()).chain(label).chain(help).collect::<Vec<_>>().join("; ")
+}
+
+/// The names that a schema declares, sorted: of several that are equally close to a wrong one Cedar suggests any, and
+/// the same sources shall give the same words.
+struct Names {
+    kinds: BTreeSet<String>,
+    actions: BTreeSet<String>,
+}
+
+impl Names {
+    fn of(schema: &Schema) -> Self {
+        Self {
+            kinds: schema.entity_types().map(ToString::to_string).collect(),
+            actions: schema.actions().map(|action| action.id().unescaped().to_owned()).collect(),
+        }
+    }
+
+    fn explain(&self, error: &ValidationError) -> String {
+        let what = error.to_string();
+        let (known, quote) = match error {
+            ValidationError::UnrecognizedEntityType(_) => (&self.kinds, '`'),
+            ValidationError::UnrecognizedActionId(_) => (&self.actions, '"'),
+            _ => return explain(error),
+        };
+        let unknown = what.trim_end_matches(['`', '"']).rsplit(quote).next().unwrap_or_default();
+        format!("{what}; {}", Near::among(unknown, known.iter().map(String::as_str)))
+    }
 }
 
 /// Where a Cedar diagnostic points, within its policy.
@@ -85,17 +113,19 @@ pub(super) fn validate(
     };
     let name = |id: &PolicyId| {
         let statement = position(id).and_then(|at| statements.get(at));
-        statement.and_then(|s| s.policy.annotation("id")).unwrap_or("?").to_owned()
+        // Cedar's own name where it has none: `policy` and its position.
+        statement.and_then(|s| s.policy.annotation("id")).map_or_else(|| format!("policy{id}"), str::to_owned)
     };
     // Cedar names policies by our positions; people know them by their `@id`.
     let told =
         |id: &PolicyId, why: String| why.replace(&format!("for policy `{id}`, "), &format!("rule `{}`: ", name(id)));
+    let names = Names::of(&schema);
     let result = Validator::new(schema).validate_with_level(&set, ValidationMode::Strict, level);
     let mut invalid = BTreeSet::new();
     for error in result.validation_errors() {
         invalid.extend(position(error.policy_id()));
         let place = place(error.policy_id(), offset(error));
-        report.errors.push(CompileError::Cedar { place, why: told(error.policy_id(), explain(error)) });
+        report.errors.push(CompileError::Cedar { place, why: told(error.policy_id(), names.explain(error)) });
     }
     for warning in result.validation_warnings() {
         report.warn(place(warning.policy_id(), offset(warning)), told(warning.policy_id(), explain(warning)));

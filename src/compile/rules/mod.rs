@@ -98,7 +98,10 @@ pub(super) fn read_schema(source: &SetSource, text: &str) -> Result<Schema, Comp
 /// [`CompileErrors`] with the line.
 pub(super) fn read_foreign_schema(file: &SourceFile) -> Result<Schema, CompileErrors> {
     let read = Schema::from_cedarschema_str(file.text()).map(|(schema, _)| schema);
-    read.map_err(|e| CompileError::Cedar { place: file.at(cedar::offset(&e)), why: cedar::explain(&e) }.into())
+    read.map_err(|e| {
+        let why = format!("{}; `--schema` takes a Cedar schema", cedar::explain(&e));
+        CompileError::Cedar { place: file.at(cedar::offset(&e)), why }.into()
+    })
 }
 
 /// The policies of a file, valid under a schema, each with the line where its text begins.

@@ -32,7 +32,9 @@ impl Client {
     pub(super) fn new(config: &RemoteConfig) -> Result<Self, StudentError> {
         let key = config.key_variable.as_ref().map(|variable| {
             std::env::var(variable).map_err(|_| {
-                StudentError::Remote(format!("the environment variable `{variable}`, which holds its key, is not set"))
+                StudentError::Remote(format!(
+                    "the environment variable `{variable}`, which holds its key, is not set; set it or name another one"
+                ))
             })
         });
         let agent = ureq::Agent::config_builder()

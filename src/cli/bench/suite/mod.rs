@@ -10,7 +10,7 @@ mod speed;
 mod students;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use indicatif::ProgressBar;
@@ -20,7 +20,7 @@ use students::Kind;
 use self::judge::Judged;
 use self::rig::{Bench, Harness, Sampling};
 use self::students::Cue;
-use crate::cli::output::{ready, replace};
+use crate::cli::output::{apart, inside, replace, screen};
 use crate::cli::{CliError, Exit, load};
 
 /// What the suite is run with.
@@ -68,7 +68,7 @@ pub(super) struct Args {
 impl Args {
     /// Measures the speed of the model.
     #[cfg(feature = "llama")]
-    pub(super) fn measure(&self, policy: &std::path::Path, json: Option<&PathBuf>) -> Result<Exit, CliError> {
+    pub(super) fn measure(&self, policy: &Path, json: Option<&PathBuf>) -> Result<Exit, CliError> {
         let policy = load::policy(policy)?;
         let speed = self.speed.measure(&self.student.llama_config()?, &policy)?;
         if let Some(out) = json {
@@ -76,7 +76,7 @@ impl Args {
             replace(out, text.as_bytes())
                 .map_err(|source| CliError::File { path: out.display().to_string(), source })?;
         }
-        let mut out = io::stdout().lock();
+        let mut out = screen();
         for m in &speed.measures {
             let bar = m.bar.as_deref().map(|bar| format!("  must be {bar}")).unwrap_or_default();
             let met = m.met.map_or("", |met| if met { ": met" } else { ": MISSED" });
@@ -88,15 +88,15 @@ impl Args {
     }
 
     #[cfg(not(feature = "llama"))]
-    pub(super) fn measure(&self, _: &std::path::Path, _: Option<&PathBuf>) -> Result<Exit, CliError> {
+    pub(super) fn measure(&self, _: &Path, _: Option<&PathBuf>) -> Result<Exit, CliError> {
         Err(CliError::Unknown("this build has no local model; build it with the feature `llama`".to_owned()))
     }
 
     /// Runs the suite; `seeds` times each scenario.
-    pub(super) fn run(&self, policy: &std::path::Path, seeds: u32, json: Option<&PathBuf>) -> Result<Exit, CliError> {
-        if let Some(out) = json {
-            ready(out).map_err(|source| CliError::File { path: out.display().to_string(), source })?;
-        }
+    pub(super) fn run(&self, policy: &Path, seeds: u32, json: Option<&PathBuf>) -> Result<Exit, CliError> {
+        let scenarios = inside(&self.scenarios);
+        let files = scenarios.iter().chain([&self.vehicle_state]).chain(&self.limits).map(PathBuf::as_path);
+        apart(files.chain([policy]), json)?;
         let policy = Arc::new(load::policy(policy)?);
         let limits = Arc::new(load::limits(self.limits.as_deref(), &policy)?);
         let mut scenarios = scenario::load(&self.scenarios, &policy)?;
@@ -142,7 +142,7 @@ impl Args {
             replace(out, text.as_bytes())
                 .map_err(|source| CliError::File { path: out.display().to_string(), source })?;
         }
-        report.print(&mut io::stdout().lock(), self.verbose).map_err(CliError::output)?;
+        report.print(&mut screen(), self.verbose).map_err(CliError::output)?;
         let broken = report.unsafe_with_harness();
         Ok(if broken == 0 { Exit::Done } else { Exit::No })
     }

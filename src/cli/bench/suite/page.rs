@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::report::{Passed, Report, Sum};
 use super::rig::Harness;
 use super::speed::Speed;
-use crate::cli::output::replace;
+use crate::cli::output::{apart, replace};
 use crate::cli::{CliError, Exit};
 
 const STYLE: &str = include_str!("page.css");
@@ -36,6 +36,7 @@ enum File {
 impl Args {
     /// Writes the page.
     pub(in crate::cli) fn run(&self, out: &Path) -> Result<Exit, CliError> {
+        apart(&self.from, [out])?;
         let (mut suites, mut speeds) = (Vec::new(), Vec::new());
         for path in &self.from {
             let wrong = |why: String| CliError::Transcript { path: path.display().to_string(), why };

@@ -24,7 +24,7 @@ pub(super) struct Features {
     pub(super) paths: Paths,
     pub(super) phrases: Phrases,
     #[serde(default)]
-    input: BTreeMap<String, BTreeMap<String, Input>>,
+    pub(super) input: BTreeMap<String, BTreeMap<String, Input>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,7 +52,7 @@ pub(super) struct Phrases {
 /// One member of a typed input.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-enum Input {
+pub(super) enum Input {
     At { at: String, otherwise: Option<Value> },
     Present { present: String },
     Within { within: String },
@@ -109,7 +109,7 @@ pub(super) fn found(arguments: &Value, path: &str) -> Option<Value> {
 }
 
 /// Minutes since the year 0 of an RFC 3339 time, UTC.
-fn minutes(time: &str) -> Option<i64> {
+pub(super) fn minutes(time: &str) -> Option<i64> {
     let (date, rest) = time.split_once('T')?;
     let mut date = date.splitn(3, '-').map(str::parse::<i64>);
     let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);

@@ -5,20 +5,24 @@
 //! stays open.
 
 mod features;
+mod fit;
 mod judge;
 mod report;
 mod session;
 mod skeleton;
 
-use std::io::{self, Write as _};
+use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::Args;
+use crate::cli::output::screen;
 use crate::cli::{CliError, Exit, load};
 use crate::model::Message;
+use crate::policy::Policy;
 use crate::policy::foreign::ForeignSet;
 use features::Features;
 use report::Report;
@@ -47,6 +51,12 @@ impl Run {
         steps.map_or_else(Vec::new, |steps| steps.iter().map(mark).collect())
     }
 
+    /// The tools it calls.
+    fn tools(&self) -> impl Iterator<Item = &str> {
+        let events = self.events.iter().flatten().map(|event| event.tool.as_str());
+        events.chain(self.messages.iter().flat_map(|m| &m.tool_calls).map(|call| call.tool.as_str()))
+    }
+
     /// Whose numbers it belongs to.
     fn group(&self) -> String {
         format!("{} {}", self.dataset, self.condition)
@@ -66,24 +76,48 @@ struct Event {
 /// Judges the files and prints the report.
 pub(super) fn run(args: &Args, features: &Path) -> Result<Exit, CliError> {
     let policy = |source| CliError::Policy { path: args.policy.display().to_string(), source };
-    let set = ForeignSet::from_blob(&load::bytes(&args.policy)?).map_err(policy)?;
+    let blob = load::bytes(&args.policy)?;
+    if !ForeignSet::is_blob(&blob) && Policy::from_blob(&blob).is_ok() {
+        let what = "is a set over a car; `--features` is for a foreign Cedar set (`compile --schema`): leave it out";
+        return Err(CliError::Unknown(format!("{}: {what}", args.policy.display())));
+    }
+    let set = ForeignSet::from_blob(&blob).map_err(policy)?;
     let wrong = |path: &Path, why: String| CliError::Transcript { path: path.display().to_string(), why };
-    let features: Features = toml::from_str(&load::text(features)?).map_err(|e| wrong(features, e.to_string()))?;
+    let (file, read) = (features, load::text(features)?);
+    let features: Features = toml::from_str(&read).map_err(|e| wrong(file, e.to_string()))?;
+    fit::fit(&features, &set).map_err(|misfit| wrong(file, misfit.to_string()))?;
     let mut report = Report::new(&set);
+    let mut called = BTreeSet::new();
+    let mut runs = 0_usize;
     for path in &args.files {
         for (line, text) in load::text(path)?.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
-            let run: Run = serde_json::from_str(text)
-                .map_err(|e| wrong(path, format!("line {} is not a recorded run: {e}", line + 1)))?;
+            let run: Run = serde_json::from_str(text).map_err(|e| {
+                let form = "it is one JSON object with `id` and `messages` or `events`";
+                wrong(path, format!("line {} is not a recorded run: {e}; {form}", line + 1))
+            })?;
+            runs += 1;
+            called.extend(run.tools().map(str::to_owned));
             match &run.events {
                 Some(events) => skeleton::judge(&set, &features, &run.group(), events, &mut report),
                 None => report.run(&run.id, &run.group(), &judge::calls(&set, &features, &run)),
             }
         }
     }
+    if runs == 0 {
+        return Err(super::nothing(&args.files));
+    }
+    if !fit::belongs(&features, &set, &called) {
+        let known = "none of the recorded calls is one of a tool that the schema or the features file names";
+        let tools = called.iter().map(String::as_str).take(5).collect::<Vec<_>>().join(", ");
+        return Err(CliError::Unknown(format!("{known} ({tools}, …): these are recordings of another system")));
+    }
+    for idle in fit::idle(&features, &set, &called) {
+        eprintln!("obligato: {}: {idle}, which neither the schema nor a recorded call has; correct it", file.display());
+    }
     if let Some(out) = &args.json {
         super::write(out, |file| Ok(serde_json::to_writer(file, &report.json())?))?;
     }
-    let mut out = io::stdout().lock();
+    let mut out = screen();
     report.print(&mut out).and_then(|()| out.flush()).map_err(CliError::output)?;
     Ok(Exit::Done)
 }

@@ -55,7 +55,9 @@ pub fn compile_foreign(id: &str, rules: &SourceFile, schema: &SourceFile) -> Res
     let (parsed, declared) = match (parsed, declared) {
         (Ok(parsed), Ok(Ok(declared))) => (parsed, Declared::new(declared)),
         (Err(error), _) | (_, Err(error)) => {
-            return Err(CompileError::Schema { place: schema.whole(), why: cedar::explain(&error) }.into());
+            let place = schema.at(cedar::offset(&error));
+            let why = format!("{}; `--schema` takes a Cedar schema", cedar::explain(&error));
+            return Err(CompileError::Cedar { place, why }.into());
         }
         (_, Ok(Err(error))) => {
             return Err(CompileError::Schema { place: schema.whole(), why: cedar::explain(&error) }.into());
