@@ -121,3 +121,19 @@ async fn an_assistant_that_passes_words_on_cannot_say_yes_for_the_driver() {
     assert_eq!(done, "refused", "{text}");
     assert!(text.contains("driver"), "it says whose yes it needs: {text}");
 }
+
+/// Place and time of the configuration overrule those of the car, by the names of the policy.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_configured_time_is_the_one_that_rules_read() {
+    let given = "[vehicle.now]\nDATETIME = { year = 2031, month = 1, day = 2, hour = 8, minute = 0 }\n";
+    let of_the_car = "[vehicle.now]\nCURRENT_LOCATION = { id = \"loc_hallbach_1001\" }\n";
+    for (config, today, other) in [(given, [1, 2], [6, 15]), (of_the_car, [6, 15], [1, 2])] {
+        let rig = Rig::start(Setup::without_student().config(config)).await;
+        let session = super::rig::Client::new(rig.connect().await).await.open().await;
+        heard(&session, "What is in my calendar?", "driver").await;
+        let entries = |[month, day]: [i32; 2]| calls(&[("get_entries_from_calendar", json!({"month": month, "day": day}))]);
+        assert_eq!(verify(&session, &entries(today)).await["verdict"], "clear", "{config}");
+        let report = verify(&session, &entries(other)).await;
+        assert_eq!(report["findings"][0]["rule"], "calendar-of-today", "{config}: {report:#}");
+    }
+}

@@ -198,6 +198,18 @@ async fn a_provider_that_leaves_over_a_call_leaves_an_unknown_outcome_and_nothin
     assert_eq!(asked, [json!({"phone_number": "+493023125102"})]);
 }
 
+/// An answer that is no answer: nobody can tell what the provider did, and the driver hears why.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_makes_no_sense_is_spoken_as_such() {
+    let rig = Rig::start(Setup::drafts(&[dial("+493023125101")]).config(&provided(&[PHONE]))).await;
+    let client = rig.client().await;
+    let babbling = Provider::new(&rig, |asked| Box::pin(async move { asked.answer("perhaps", "{}").await })).await;
+    babbling.register(&[tool(PHONE, "write")]).await.unwrap();
+    let (_, text) = client.open().await.say("Call +493023125101.").await.unwrap();
+    assert!(text.contains("I can't tell whether") && text.contains("the answer made no sense"), "{text}");
+    assert_eq!(babbling.asked().len(), 1, "it is not asked twice");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_of_a_provider_is_checked_and_a_change_by_other_hands_makes_it_old() {
     let rig = rig(&[]).await;

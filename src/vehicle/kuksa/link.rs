@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::{Code, Request, Status, Streaming, TimeoutExpired};
@@ -121,11 +121,17 @@ impl Link {
         limit: Duration,
         asked: impl Future<Output = Result<tonic::Response<T>, Status>>,
     ) -> Result<T, CallError> {
-        let asked = async {
-            self.bearer.renew().await?;
-            asked.await
-        };
-        match timeout(limit, asked).await {
+        let deadline = Instant::now() + limit;
+        match timeout_at(deadline, self.bearer.renew()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(status)) => return Err(refused(what(), &status)),
+            // Nothing was asked yet: it is not the broker that keeps silent.
+            Err(_) => {
+                let detail = format!("the token file could not be read within {} ms", limit.as_millis());
+                return Err(CallError { what: what(), cause: Cause::Token, untouched: true, detail });
+            }
+        }
+        match timeout_at(deadline, asked).await {
             Ok(Ok(answer)) => Ok(answer.into_inner()),
             Ok(Err(status)) => Err(refused(what(), &status)),
             Err(_) => Err(frozen(what(), limit)),
@@ -188,4 +194,24 @@ type Error = dyn std::error::Error + 'static;
 /// An error and what it was caused by.
 fn causes(first: Option<&Error>) -> impl Iterator<Item = &Error> {
     std::iter::successors(first, |error| error.source())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever looks for the fault is sent to the disk, not to the broker, and knows that nothing was ordered.
+    #[tokio::test]
+    async fn a_token_file_that_hangs_is_told_apart_from_a_silent_broker() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let settings = Settings { token: Some(path.clone()), timeout_ms: 50, ..Settings::default() };
+        let link = Link::open(&settings).unwrap();
+        let error = link.about().await.unwrap_err();
+        assert_eq!((error.cause, error.untouched), (Cause::Token, true), "{error}");
+        assert!(error.detail.contains("the token file could not be read within 50 ms"), "{error}");
+        // The reader goes on once somebody writes.
+        std::fs::write(&path, "token\n").unwrap();
+    }
 }
