@@ -41,7 +41,7 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
                 let because = format!(
                     "nobody gave `{argument}` of `{name}` the value {value}: neither the driver nor a preference, a rule or a reading; ask the driver"
                 );
-                let holes = [("argument", argument.replace('_', " ")), ("what", what)];
+                let holes = [("argument", view.argument(argument)), ("what", what)];
                 Finding::new(NAME, Tier::Hard, because).saying(view.ask("which-value", &holes))
             }
             _ => continue,

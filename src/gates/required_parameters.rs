@@ -33,7 +33,7 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
                 let because = format!("`{}` needs `{}`, and the call does not carry it", tool.name, param.name);
                 let mut finding = Finding::new(NAME, Tier::Hard, because).at(at);
                 if param.kind == ParamType::Number && tool.is_write() {
-                    let holes = [("argument", param.name.replace('_', " ")), ("what", view.called(tool))];
+                    let holes = [("argument", view.argument(&param.name)), ("what", view.called(tool))];
                     finding = finding.saying(view.ask("which-value", &holes));
                 }
                 findings.push(finding);

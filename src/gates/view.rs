@@ -172,6 +172,13 @@ impl<'a> View<'a> {
         self.policy.say(code, occasion, &holes)
     }
 
+    /// An argument as the driver's language calls it.
+    pub fn argument(&self, name: &str) -> String {
+        let language = self.driver().or_else(|| self.reply()).and_then(Reading::language);
+        let code = language.and_then(|l| self.policy.lexicon().language(l)).unwrap_or_default();
+        self.policy.argument_words(code, name)
+    }
+
     /// The question for leave to make a call, in the driver's language.
     pub fn shall_i(&self, call: &ToolCall) -> String {
         let language = self.driver().and_then(Reading::language);

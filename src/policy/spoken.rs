@@ -43,14 +43,16 @@ impl Policy {
             .unwrap_or_else(|| call.tool.as_str().replace('_', " "));
         let item = effect.and_then(|e| e.item.as_ref());
         let mut words: Vec<String> = Vec::new();
-        if let Some(item) = item {
-            let word = call.arguments.get(&item.argument).and_then(Json::as_str).unwrap_or_default();
-            words.push(match item.resolve(word) {
-                Some(ItemRef::All) => self.say(language, "all", &[]),
-                _ => word.to_lowercase().replace('_', " "),
-            });
+        match item {
+            Some(item) => {
+                let word = call.arguments.get(&item.argument).and_then(Json::as_str).unwrap_or_default();
+                match item.resolve(word) {
+                    Some(ItemRef::All) => words.extend([self.say(language, "all", &[]), noun]),
+                    _ => words.push(self.item_words(language, &word.to_lowercase(), &noun)),
+                }
+            }
+            None => words.push(noun),
         }
-        words.push(noun);
         let set = |name: &str| -> Option<&Attribute> {
             let reads = |from: &SetFrom| matches!(from, SetFrom::Argument { name: n, .. } if n == name);
             self.model.attribute(effect?.sets.iter().find(|s| reads(&s.from))?.attribute)
@@ -60,7 +62,11 @@ impl Policy {
             let unit = attribute.map(|a| a.unit.as_str()).unwrap_or_default();
             let value = self.named(language, value, unit, history);
             // What sets a field of the car speaks for itself; anything else is named.
-            words.push(if attribute.is_some() { value } else { format!("{} {value}", label(name)) });
+            words.push(if attribute.is_some() {
+                value
+            } else {
+                format!("{} {value}", self.argument_words(language, name))
+            });
         }
         words.join(" ")
     }
@@ -95,11 +101,22 @@ impl Policy {
         let noun = noun.or_else(|| entity.filter(|e| !e.is_singleton()).and_then(|e| in_language(&e.names)));
         let noun = noun.unwrap_or_else(|| label(&declared.name));
         match entity.filter(|e| !e.is_singleton()).and_then(|e| e.items.get(usize::from(at))) {
-            Some(item) => {
-                let words: Vec<String> = item.split('_').map(|word| self.word(language, word)).collect();
-                self.say(language, "item", &[("item", &words.join(" ")), ("noun", &noun)])
-            }
+            Some(item) => self.item_words(language, item, &noun),
             None => noun,
+        }
+    }
+
+    /// An item as people say it: `driver rear window`, `Fenster Fahrer hinten`.
+    fn item_words(&self, language: &str, item: &str, noun: &str) -> String {
+        let words: Vec<String> = item.split('_').map(|word| self.word(language, word)).collect();
+        self.say(language, "item", &[("item", words.join(" ").trim()), ("noun", noun)]).trim().to_owned()
+    }
+
+    /// An argument as people say it, in a question or beside its value.
+    pub fn argument_words(&self, language: &str, name: &str) -> String {
+        match self.say(language, &format!("word-{name}"), &[]) {
+            said if said.is_empty() => label(name),
+            said => said,
         }
     }
 
@@ -136,7 +153,7 @@ impl Policy {
                 }
             }
             Json::String(word) if word.chars().any(char::is_lowercase) => word.clone(),
-            Json::String(word) => word.to_lowercase().replace('_', " "),
+            Json::String(word) => self.word(language, &word.to_lowercase()),
             Json::Array(items) => {
                 let items: Vec<String> = items.iter().map(|i| self.value_words(language, i, unit)).collect();
                 self.list(language, &items)

@@ -161,6 +161,21 @@ pub enum StudentError {
     Cancelled,
 }
 
+impl StudentError {
+    /// The occasion of the phrase tables on which it is spoken: what a driver can make of it. The error itself goes to
+    /// the log and the journal.
+    pub fn occasion(&self) -> &'static str {
+        match self {
+            Self::Model { .. } => "no-draft-model",
+            Self::Context { .. } => "no-draft-context",
+            Self::Endless(_) | Self::Cancelled => "no-draft-endless",
+            Self::Unreadable(_) => "no-draft-unreadable",
+            Self::Remote(_) => "no-draft-remote",
+            Self::ScriptEnd(_) | Self::Script { .. } => "no-draft-script",
+        }
+    }
+}
+
 /// Whoever drafts.
 pub trait Student: Send {
     /// One draft.

@@ -22,6 +22,18 @@ pub enum Exhausted {
     ToolCalls(u32),
 }
 
+impl Exhausted {
+    /// The occasion of the phrase tables on which it is spoken.
+    pub fn occasion(&self) -> &'static str {
+        match self {
+            Self::ModelCalls(_) => "budget-model-calls",
+            Self::Tokens(_) => "budget-tokens",
+            Self::Wall(_) => "budget-wall",
+            Self::ToolCalls(_) => "budget-tool-calls",
+        }
+    }
+}
+
 /// The account of a turn.
 #[derive(Debug)]
 pub(super) struct Account {

@@ -295,7 +295,7 @@ impl<'a> Run<'a> {
             tracing::warn!(%budget, session = %self.session.id, "turn refused");
             (self.events)(Event::Fault { why: budget.to_string() });
             self.session.note(|place| Entry::fault(Some(place), "budget", &budget.to_string()));
-            End::Refused(self.say("budget", &[("budget", &budget.to_string())]))
+            End::Refused(self.say("budget", &[("budget", &self.say(budget.occasion(), &[]))]))
         })
     }
 
@@ -306,7 +306,7 @@ impl<'a> Run<'a> {
         }
         (self.events)(Event::Fault { why: error.to_string() });
         self.session.note(|place| Entry::fault(Some(place), "student", &error.to_string()));
-        End::Refused(self.say("no-draft", &[("why", &error.to_string())]))
+        End::Refused(self.say("no-draft", &[("why", &self.say(error.occasion(), &[]))]))
     }
 
     /// What the harness says on an occasion, in the driver's language where the tables have it.

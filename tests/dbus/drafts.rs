@@ -131,7 +131,8 @@ async fn the_configured_time_is_the_one_that_rules_read() {
         let rig = Rig::start(Setup::without_student().config(config)).await;
         let session = super::rig::Client::new(rig.connect().await).await.open().await;
         heard(&session, "What is in my calendar?", "driver").await;
-        let entries = |[month, day]: [i32; 2]| calls(&[("get_entries_from_calendar", json!({"month": month, "day": day}))]);
+        let entries =
+            |[month, day]: [i32; 2]| calls(&[("get_entries_from_calendar", json!({"month": month, "day": day}))]);
         assert_eq!(verify(&session, &entries(today)).await["verdict"], "clear", "{config}");
         let report = verify(&session, &entries(other)).await;
         assert_eq!(report["findings"][0]["rule"], "calendar-of-today", "{config}: {report:#}");

@@ -76,12 +76,21 @@ fn a_car_that_never_answers_leaves_an_unknown_not_a_done() {
 
 #[test]
 fn a_used_up_budget_refuses_and_names_itself() {
-    let budget = Budget { model_calls: 0, ..Budget::default() };
-    let mut scene = Scene::with(&[ac()], Config { budget, ..Config::default() });
-    let report = scene.says("turn on the AC");
-    assert_eq!(report.done, Done::Refused);
-    assert!(report.text.contains("model calls"), "{}", report.text);
-    assert!(scene.writes().is_empty());
+    let all = Budget::default();
+    for (budget, said, says) in [
+        (Budget { model_calls: 0, ..all }, "turn on the AC", "think it over too often"),
+        (Budget { model_calls: 0, ..all }, "mach bitte die Klimaanlage an", "zu oft darüber nachdenken"),
+        (Budget { tokens: 0, ..all }, "turn on the AC", "too much to think over"),
+        (Budget { wall_ms: 0, ..all }, "turn on the AC", "took longer than it may"),
+        (Budget { tool_calls: 0, ..all }, "turn on the AC", "more steps than I may take"),
+    ] {
+        let mut scene = Scene::with(&[ac()], Config { budget, ..Config::default() });
+        let report = scene.says(said);
+        assert_eq!(report.done, Done::Refused, "{budget:?}");
+        assert!(report.text.contains(says), "{budget:?}: {}", report.text);
+        assert!(!report.text.contains("budget"), "words of the machine are for the log: {}", report.text);
+        assert!(scene.writes().is_empty());
+    }
 }
 
 #[test]
@@ -89,7 +98,8 @@ fn a_student_that_fails_executes_nothing_and_says_why() {
     let mut scene = Scene::new(&[]);
     let report = scene.says("turn on the AC");
     assert_eq!(report.done, Done::Refused);
-    assert!(report.text.contains("script"), "{}", report.text);
+    assert!(report.text.contains("my script has nothing more to say"), "{}", report.text);
+    assert!(!report.text.contains("add one to the file"), "{}", report.text);
     assert!(scene.writes().is_empty());
 }
 

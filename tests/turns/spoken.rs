@@ -33,3 +33,21 @@ fn a_reply_names_places_and_roads_and_no_identifiers_and_tells_the_toll() {
     }
     assert!(!report.text.contains('_'), "{}", report.text);
 }
+
+/// Items, values and arguments are words of schemas, which are English.
+#[test]
+fn questions_and_replies_to_a_german_driver_hold_no_words_of_the_schema() {
+    // The student does not mend it in any of its rounds, so the driver is asked.
+    let open = calls(&[("open_close_window", json!({"window": "DRIVER_REAR"}))]);
+    let mut scene = Scene::new(&[open.clone(), open.clone(), open.clone(), open.clone(), open]);
+    let report = scene.says("mach bitte das hintere Fenster auf der Fahrerseite auf");
+    assert!(report.text.contains("Fenster") && report.text.contains("wie viel Prozent"), "{}", report.text);
+    let mut scene = Scene::new(&[
+        calls(&[("open_close_window", json!({"window": "DRIVER", "percentage": 0}))]),
+        calls(&[("set_fan_airflow_direction", json!({"direction": "WINDSHIELD_FEET"}))]),
+    ]);
+    let report = scene.says("mach bitte das Fenster vom Fahrer zu");
+    assert!(report.text.contains("Fenster Fahrer 0 Prozent"), "{}", report.text);
+    let report = scene.says("stell die Luft bitte auf Windschutzscheibe und Füße");
+    assert!(report.text.contains("Windschutzscheibe und Füße"), "{}", report.text);
+}
