@@ -4,11 +4,9 @@
 //! computed once, into a sequence of its own; each call copies it (a copy costs nothing, the cells
 //! are shared) and computes its tail alone.
 
-use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::params::LlamaContextParams;
@@ -22,14 +20,14 @@ use super::kept::Kept;
 use super::sample::Picker;
 use super::vocabulary::Vocabulary;
 use crate::student::grammar::Grammar;
-use crate::student::{Cancel, StudentError, Usage};
+use crate::student::{Cancel, StudentError};
 
 /// Tokens computed between two looks at the cancel flag: about a tenth of a second.
-const CHUNK: usize = 32;
+pub(super) const CHUNK: usize = 32;
 /// Drafts that are generated together.
 pub(super) const TOGETHER: usize = 8;
 /// The first sequence of drafts that are generated together; those of the branches come before.
-const FIRST_DRAFT: i32 = 4;
+pub(super) const FIRST_DRAFT: i32 = 4;
 
 /// What a call is for; each purpose has its own fixed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,11 +40,11 @@ pub(super) enum Branch {
 
 /// Tokens whose state a branch holds.
 #[derive(Debug, Default)]
-struct Held {
+pub(super) struct Held {
     /// The fixed text, in the branch's first sequence.
     fixed: Vec<LlamaToken>,
     /// Fixed text and tail, in its second sequence.
-    whole: Vec<LlamaToken>,
+    pub(super) whole: Vec<LlamaToken>,
 }
 
 /// A prompt in tokens.
@@ -64,28 +62,14 @@ pub(super) struct Sampling {
 }
 
 pub(super) struct Engine<'m> {
-    model: &'m LlamaModel,
-    context: LlamaContext<'m>,
-    batch: LlamaBatch<'static>,
-    draft: Held,
+    pub(super) model: &'m LlamaModel,
+    pub(super) context: LlamaContext<'m>,
+    pub(super) batch: LlamaBatch<'static>,
+    pub(super) draft: Held,
     judge: Held,
-    vocabulary: Arc<Vocabulary>,
+    pub(super) vocabulary: Arc<Vocabulary>,
     /// What the parameters of this context are, for the key of kept states.
     parameters: String,
-}
-
-/// A draft in the making.
-struct Writing<'g, 'm> {
-    writer: Writer<'g, 'm>,
-    sequence: i32,
-    /// Tokens in its sequence.
-    end: usize,
-    /// Tokens that are not computed yet.
-    queue: VecDeque<LlamaToken>,
-    /// Where its logits stand in the last batch, once its queue is computed.
-    logits: Option<i32>,
-    usage: Usage,
-    line: Option<String>,
 }
 
 impl<'m> Engine<'m> {
@@ -235,53 +219,6 @@ impl<'m> Engine<'m> {
         Err(StudentError::Endless(max_tokens))
     }
 
-    /// Drafts under a grammar, one for each way of sampling, without their line breaks. They share the prompt and
-    /// are generated in one batch. What the grammar leaves no choice about is computed as a prompt is.
-    pub(super) fn drafts(
-        &mut self,
-        prompt: Tokens<'_>,
-        grammar: &Grammar,
-        how: &[Sampling],
-        max_tokens: u32,
-        cancel: &Cancel,
-    ) -> Result<Vec<(String, Usage)>, StudentError> {
-        let start = Instant::now();
-        let computed = self.prefill(Branch::Draft, prompt, cancel)?;
-        let (model, logits) = (self.model, self.batch.n_tokens().saturating_sub(1));
-        let end = self.draft.whole.len();
-        let mut writings = Vec::new();
-        for (at, sampling) in (0_i32..).zip(how) {
-            let sequence = if how.len() > 1 { FIRST_DRAFT + at } else { tail_sequence(Branch::Draft) };
-            if how.len() > 1 {
-                self.branch_off(sequence)?;
-            }
-            let writer = Writer::new(model, self.vocabulary.clone(), grammar, sampling.temperature, sampling.seed);
-            let (queue, usage) = (VecDeque::new(), Usage::default());
-            writings.push(Writing { writer, sequence, end, queue, logits: Some(logits), usage, line: None });
-        }
-        if let Some(first) = writings.first_mut() {
-            first.usage.prompt_tokens = computed;
-        }
-        loop {
-            if cancel.is_cancelled() {
-                return Err(StudentError::Cancelled);
-            }
-            for writing in writings.iter_mut().filter(|w| w.line.is_none()) {
-                self.choose(writing, max_tokens)?;
-            }
-            if writings.iter().all(|w| w.line.is_some()) {
-                break;
-            }
-            self.compute(&mut writings)?;
-        }
-        if how.len() == 1 {
-            // The tail's sequence holds what was generated; the next call starts it anew.
-            self.draft.whole.clear();
-        }
-        let took = start.elapsed();
-        Ok(writings.into_iter().map(|w| (w.line.unwrap_or_default(), Usage { wall: took, ..w.usage })).collect())
-    }
-
     /// Generates so many tokens after a prompt, chosen from a grammar or the likeliest ones: to measure.
     pub(super) fn generate(&mut self, grammar: Option<&Grammar>, tokens: usize) -> Result<(), StudentError> {
         let mut writer = grammar.map(|g| Writer::new(self.model, self.vocabulary.clone(), g, 0.0, 0));
@@ -295,87 +232,6 @@ impl<'m> Engine<'m> {
             self.draft.whole.extend(token);
         }
         Ok(())
-    }
-
-    /// Chooses a draft's next token where its logits are there, and takes what must follow as written.
-    fn choose(&mut self, writing: &mut Writing<'_, '_>, max_tokens: u32) -> Result<(), StudentError> {
-        let Some(at) = writing.logits.take() else { return Ok(()) };
-        if writing.usage.generated_tokens >= max_tokens {
-            return Err(StudentError::Endless(max_tokens));
-        }
-        // A draft whose beginning is forced spends its first logits on nothing.
-        let fresh = writing.usage.generated_tokens == 0 && writing.queue.is_empty();
-        if !(fresh && self.force(writing)?) {
-            let token = writing.writer.next(self.context.get_logits_ith(at)).ok_or_else(no_token)?;
-            writing.usage.generated_tokens += 1;
-            writing.queue.push_back(token);
-            self.force(writing)?;
-        }
-        Ok(())
-    }
-
-    /// Takes what must come next as written. The last of its tokens is left to be chosen, because the model may join
-    /// it with what follows. False where nothing is forced.
-    fn force(&mut self, writing: &mut Writing<'_, '_>) -> Result<bool, StudentError> {
-        let forced = writing.writer.forced();
-        let mut tokens = self.tokenize(&forced, false);
-        if forced.ends_with('\n') {
-            // The rest is known to the end: it need not be computed at all.
-            writing.writer.write(forced.as_bytes());
-            tokens.clear();
-        } else {
-            tokens.pop();
-            for token in &tokens {
-                let mut piece = Vec::new();
-                self.model.vocab().token_to_piece_into(*token, &mut piece, false, None);
-                if !writing.writer.write(&piece) {
-                    return Err(no_token());
-                }
-            }
-        }
-        if let Some(line) = writing.writer.line() {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            let text = String::from_utf8(line.to_vec()).map_err(|e| StudentError::Unreadable(e.to_string()))?;
-            writing.line = Some(text);
-            return Ok(true);
-        }
-        let any = !tokens.is_empty();
-        writing.usage.prompt_tokens += u32::try_from(tokens.len()).unwrap_or(u32::MAX);
-        writing.queue.extend(tokens);
-        Ok(any)
-    }
-
-    /// One batch: a share of what each draft still has to have computed.
-    fn compute(&mut self, writings: &mut [Writing<'_, '_>]) -> Result<(), StudentError> {
-        self.batch.clear();
-        let open = writings.iter().filter(|w| w.line.is_none()).count();
-        let share = (CHUNK / open.max(1)).max(1);
-        let limit = self.limit();
-        for writing in writings.iter_mut().filter(|w| w.line.is_none()) {
-            for _ in 0..share {
-                let Some(token) = writing.queue.pop_front() else { break };
-                let last = writing.queue.is_empty();
-                if writing.end >= limit {
-                    return Err(StudentError::Context { found: writing.end, limit });
-                }
-                let position = i32::try_from(writing.end).map_err(|e| broken(&e))?;
-                let at = self.batch.n_tokens();
-                self.batch.add(token, position, &[writing.sequence], last).map_err(|e| broken(&e))?;
-                writing.end += 1;
-                if last {
-                    writing.logits = Some(at);
-                }
-            }
-        }
-        let most = writings.iter().map(|w| w.end).max().unwrap_or_default();
-        self.run(most)
-    }
-
-    /// Makes a sequence a copy of the draft branch's tail.
-    fn branch_off(&mut self, sequence: i32) -> Result<(), StudentError> {
-        let id = u32::try_from(sequence).map_err(|e| broken(&e))?;
-        self.context.clear_kv_cache_seq(Some(id), None, None).map_err(|e| broken(&e))?;
-        self.context.copy_kv_cache_seq(tail_sequence(Branch::Draft), sequence, None, None).map_err(|e| broken(&e))
     }
 
     /// Logits after the last token that was computed.
@@ -415,7 +271,7 @@ impl<'m> Engine<'m> {
         self.run(at + tokens.len())
     }
 
-    fn run(&mut self, end: usize) -> Result<(), StudentError> {
+    pub(super) fn run(&mut self, end: usize) -> Result<(), StudentError> {
         self.context.decode(&mut self.batch).map_err(|e| match e {
             llama_cpp_2::DecodeError::NoKvCacheSlot => StudentError::Context { found: end, limit: self.limit() },
             other => broken(&other),
@@ -455,7 +311,7 @@ fn fixed_sequence(branch: Branch) -> i32 {
     }
 }
 
-fn tail_sequence(branch: Branch) -> i32 {
+pub(super) fn tail_sequence(branch: Branch) -> i32 {
     fixed_sequence(branch) + 1
 }
 
@@ -464,10 +320,10 @@ fn agreement(a: &[LlamaToken], b: &[LlamaToken]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-fn no_token() -> StudentError {
+pub(super) fn no_token() -> StudentError {
     StudentError::Unreadable("the grammar leaves no token of this model".to_owned())
 }
 
-fn broken(error: &dyn std::fmt::Display) -> StudentError {
+pub(super) fn broken(error: &dyn std::fmt::Display) -> StudentError {
     StudentError::Unreadable(format!("llama.cpp failed: {error}"))
 }

@@ -62,11 +62,28 @@ impl<'g, 'm> Writer<'g, 'm> {
 
     /// The next token after these logits; `None` when the grammar allows no token of this model.
     pub(super) fn next(&mut self, logits: &[f32]) -> Option<LlamaToken> {
-        let token = match self.temperature > 0.0 {
-            true => self.sampled(logits),
-            false => self.best(logits),
-        };
-        let token = token.or_else(|| self.among(logits, logits.len()).into_iter().next().map(|(token, _)| token))?;
+        if self.temperature > 0.0 {
+            return self.take(&self.candidates(logits));
+        }
+        let every = || self.among(logits, logits.len()).into_iter().next().map(|(token, _)| token);
+        let token = self.best(logits).or_else(every)?;
+        self.writes(token)
+    }
+
+    /// The tokens that may come next with their scores, the most welcome first.
+    pub(super) fn candidates(&self, logits: &[f32]) -> Vec<(LlamaToken, f32)> {
+        let likely = self.listed(logits).unwrap_or_else(|| self.among(logits, WIDE));
+        if likely.is_empty() { self.among(logits, logits.len()) } else { likely }
+    }
+
+    /// One of the candidates of this place; `None` where there is none.
+    pub(super) fn take(&mut self, candidates: &[(LlamaToken, f32)]) -> Option<LlamaToken> {
+        let token =
+            if self.temperature > 0.0 { self.sampled(candidates) } else { candidates.first().map(|(token, _)| *token) };
+        self.writes(token?)
+    }
+
+    fn writes(&mut self, token: LlamaToken) -> Option<LlamaToken> {
         let piece = self.piece(token);
         self.write(&piece).then_some(token)
     }
@@ -84,8 +101,7 @@ impl<'g, 'm> Writer<'g, 'm> {
         }
     }
 
-    fn sampled(&mut self, logits: &[f32]) -> Option<LlamaToken> {
-        let allowed = self.listed(logits).unwrap_or_else(|| self.among(logits, WIDE));
+    fn sampled(&mut self, allowed: &[(LlamaToken, f32)]) -> Option<LlamaToken> {
         let best = allowed.first()?.1;
         let weights: Vec<f32> = allowed.iter().map(|(_, score)| ((score - best) / self.temperature).exp()).collect();
         let mut left = self.chance.next() * weights.iter().sum::<f32>();

@@ -3,6 +3,7 @@
 //! The context borrows the model and may be used by one thread only, so one thread owns both and
 //! serves requests one after the other; dropping the student ends it.
 
+mod drafts;
 mod engine;
 mod follow;
 mod gguf;

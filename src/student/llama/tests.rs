@@ -1,5 +1,6 @@
 //! With the real small model, where it was fetched.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -146,26 +147,49 @@ fn a_kept_prefix_gives_the_same_draft_and_a_damaged_one_is_not_trusted() {
     assert_eq!(std::fs::read(state()).unwrap().len(), whole.len(), "written anew");
 }
 
+/// Five drafts of one request, the first at temperature 0 as in a vote.
+fn five(llama: &mut Llama, inventory: &Inventory, temperature: f32) -> Vec<crate::student::Answer> {
+    let conversation = said("fan to three");
+    let prompt = Prompt {
+        inventory,
+        removed: &Removed::default(),
+        conversation: &conversation,
+        offer: Offer::Related,
+        objection: None,
+        temperature,
+        seed: 0,
+        max_tokens: 200,
+        cancel: &Cancel::default(),
+    };
+    llama.drafts(&prompt, &[0, 1, 2, 3, 4]).unwrap()
+}
+
 #[test]
 fn drafts_of_one_prompt_are_generated_together_the_first_as_it_would_be_alone() {
     let Some(path) = model() else { return };
     let inventory = cabin();
     let mut llama = Llama::load(LlamaConfig::new(path, examples())).unwrap();
     let alone = draft(&mut llama, &inventory, "fan to three", 200, &Cancel::default()).unwrap();
-    let removed = Removed::default();
-    let conversation = said("fan to three");
-    let prompt = Prompt {
-        inventory: &inventory,
-        removed: &removed,
-        conversation: &conversation,
-        offer: Offer::Related,
-        objection: None,
-        temperature: 0.7,
-        seed: 0,
-        max_tokens: 200,
-        cancel: &Cancel::default(),
-    };
-    let together = llama.drafts(&prompt, &[0, 1, 2, 3, 4]).unwrap();
+    let together = five(&mut llama, &inventory, 0.7);
     assert_eq!(together.len(), 5);
     assert_eq!(form::write(&together[0].draft, &inventory), form::write(&alone.draft, &inventory));
+    // At so high a temperature they part, and each stays a whole draft of its own.
+    let wild = five(&mut llama, &inventory, 8.0);
+    let lines: BTreeSet<String> = wild.iter().map(|a| form::write(&a.draft, &inventory)).collect();
+    assert!(lines.len() > 1, "{lines:?}");
+    assert_eq!(form::write(&wild[0].draft, &inventory), form::write(&alone.draft, &inventory));
+}
+
+#[test]
+fn what_several_drafts_write_alike_is_computed_once() {
+    let Some(path) = model() else { return };
+    let inventory = cabin();
+    let mut llama = Llama::load(LlamaConfig::new(path, examples())).unwrap();
+    let alike = five(&mut llama, &inventory, 0.001);
+    let first = form::write(&alike[0].draft, &inventory);
+    for other in &alike[1..] {
+        assert_eq!(form::write(&other.draft, &inventory), first);
+        let usage = other.usage;
+        assert!(usage.prompt_tokens == 0 && usage.generated_tokens <= 1, "{usage:?} beside {:?}", alike[0].usage);
+    }
 }
