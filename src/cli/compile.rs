@@ -11,7 +11,7 @@ use super::output::{apart, complain, replace, screen};
 use super::{CliError, Exit};
 use crate::compile::{CompileErrors, Compiled, SetSource, SourceFile, Warning, compile, compile_foreign};
 use crate::policy::foreign::{ForeignSet, Tier};
-use crate::policy::{Policy, RuleKind};
+use crate::policy::{Policy, RuleKind, is_blob};
 use crate::tools::Kind;
 
 /// Compile a policy set to one blob
@@ -36,13 +36,26 @@ pub(super) struct Args {
     json: bool,
 }
 
+/// Asks whether the blob may go there: never over a file that is read, or that somebody wrote.
+fn place(inputs: &[PathBuf], output: Option<&PathBuf>) -> Result<(), CliError> {
+    apart(inputs, output)?;
+    let Some(output) = output.filter(|output| output.is_file()) else { return Ok(()) };
+    let there = fs::read(output).map_err(|source| CliError::File { path: output.display().to_string(), source })?;
+    if there.is_empty() || is_blob(&there) {
+        return Ok(());
+    }
+    let what = "is there and is no compiled policy; name another file, or remove it first";
+    Err(CliError::Unknown(format!("{}: {what}", output.display())))
+}
+
 /// Compiles, writes the blob and the schema, prints a summary. On any error no file is touched.
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     if let Some(schema) = &args.schema {
-        apart([&args.folder, schema], &args.output)?;
+        place(&[args.folder.clone(), schema.clone()], args.output.as_ref())?;
         return foreign(args, schema);
     }
-    apart(&SetSource::files(&args.folder, args.policy.as_deref(), args.tools.as_deref()), &args.output)?;
+    let inputs = SetSource::files(&args.folder, args.policy.as_deref(), args.tools.as_deref());
+    place(&inputs, args.output.as_ref())?;
     let set = SetSource::read(&args.folder, args.policy.as_deref(), args.tools.as_deref());
     let (set, compiled) = match set.and_then(|set| compile(&set).map(|compiled| (set, compiled))) {
         Ok(done) => done,
@@ -211,11 +224,22 @@ mod tests {
     fn an_error_leaves_the_old_blob_and_no_other_file() {
         let set = copy_of_the_kitchen();
         let output = set.path().join("kitchen.obl");
-        fs::write(&output, "the old one").unwrap();
+        let old = [b"OBLIGATO".as_slice(), b"the old one"].concat();
+        fs::write(&output, &old).unwrap();
         fs::write(set.path().join("rules.cedar"), "permit (principal, action, resource);").unwrap();
         assert_eq!(run(&args(set.path(), &output)).unwrap(), Exit::Input);
-        assert_eq!(fs::read_to_string(&output).unwrap(), "the old one");
+        assert_eq!(fs::read(&output).unwrap(), old);
         assert_eq!(fs::read_dir(set.path()).unwrap().count(), 5);
+    }
+
+    #[test]
+    fn a_file_that_is_no_blob_is_not_replaced_by_one() {
+        let set = copy_of_the_kitchen();
+        let mine = set.path().join("examples.toml");
+        fs::write(&mine, "mine").unwrap();
+        let told = run(&args(set.path(), &mine)).unwrap_err().to_string();
+        assert!(told.ends_with("is there and is no compiled policy; name another file, or remove it first"), "{told}");
+        assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
     }
 
     #[test]

@@ -68,6 +68,11 @@ fn critique(args: &Args) -> Result<Result<Critique, CompileErrors>, CliError> {
         let added = observed.add(&load::text(path)?);
         added.map_err(|e| CliError::Transcript { path: shown, why: e.to_string() })?;
     }
+    if !args.results.is_empty() && observed.is_empty() {
+        let files: Vec<String> = args.results.iter().map(|path| path.display().to_string()).collect();
+        let what = "no result of a tool is recorded in there, so no field pattern can be held against one";
+        return Err(CliError::Unknown(format!("{}: {what}", files.join(", "))));
+    }
     let observed = (!args.results.is_empty()).then_some(&observed);
     let means = Means { observed, solver: !args.no_solver, only: &[] };
     let set = args.set.clone().unwrap_or_default();

@@ -34,6 +34,12 @@ pub(super) fn text(path: &Path) -> Result<String, CliError> {
 
 /// Loads a compiled policy.
 pub(super) fn policy(path: &Path) -> Result<Policy, CliError> {
+    if path.is_dir() {
+        let shown = path.display();
+        let what =
+            format!("{shown}: is a folder; compile it first (`obligato compile {shown} -o FILE`) and name the file");
+        return Err(CliError::Unknown(what));
+    }
     Policy::from_blob(&bytes(path)?).map_err(|source| CliError::Policy { path: path.display().to_string(), source })
 }
 

@@ -83,6 +83,13 @@ fn load(args: &Args, parts: &PolicyParts) -> Result<Policy, CliError> {
 /// The test files, by name.
 fn files(args: &Args) -> Result<Vec<SourceFile>, CliError> {
     let folder = args.folder.join("tests");
+    if !folder.is_dir() {
+        let what = format!(
+            "{}: is not there, so the set has no tests; write them as policies/README.md says",
+            folder.display()
+        );
+        return Err(CliError::Unknown(what));
+    }
     let error = |source| CliError::File { path: folder.display().to_string(), source };
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(&folder).map_err(error)? {

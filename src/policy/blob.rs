@@ -17,6 +17,11 @@ pub const FORMAT: u16 = 1;
 const MAGIC: &[u8; 8] = b"OBLIGATO";
 /// What a foreign Cedar set begins with: nothing that guards a car mistakes it for its policy.
 pub(super) const FOREIGN_MAGIC: &[u8; 8] = b"OBLIGFOR";
+
+/// Whether bytes begin as a blob does, of whatever format and set.
+pub fn is_blob(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC) || bytes.starts_with(FOREIGN_MAGIC)
+}
 const HEADER: usize = 8 + 2 + 4 + 32;
 /// Largest content, in bytes: thirty times the cabin set.
 const MAX_CONTENT: usize = 8 * 1024 * 1024;

@@ -25,7 +25,7 @@ mod template;
 pub(crate) mod testing;
 pub mod update;
 
-pub use blob::{BlobError, FORMAT};
+pub use blob::{BlobError, FORMAT, is_blob};
 pub use derived::{Derived, DerivedFn};
 pub use eval::{Frame, Truth, Val, evaluate};
 pub use lexicon::{Lexicon, Meaning};

@@ -184,6 +184,8 @@ fn a_name_in_the_features_file_that_the_schema_does_not_have_is_refused() {
         ("typed = \"typed::\"", "typed = \"tpyed::\"", "`typed` is `tpyed::`"),
         ("now = \"2026-06-01T12:00:00Z\"", "now = \"noon\"", "`now` is `noon`, which is no RFC 3339 time"),
         ("window_minutes = 60", "window_minutes = -1", "`window_minutes` is -1"),
+        ("[\"yes\"]", "[\"Yes\"]", "`phrases.confirm` has `Yes`, which no text can have"),
+        ("[\"allerg\"]", "[\"\"]", "`phrases.allergy` has ``, which every text has"),
         ("[constant]", "[constant]\nlabl = 1", "`constant.labl` is `labl`"),
         (
             "[input.write]",
@@ -201,7 +203,8 @@ fn a_name_in_the_features_file_that_the_schema_does_not_have_is_refused() {
     }
     let (done, told) = with_features(&FEATURES.replace("[\"find\"]", "[\"fnid\"]"), &run);
     assert!(
-        done && told.contains("f.toml: `search` names `fnid`, which neither the schema nor a recorded call has"),
+        done && told
+            .contains("f.toml: `search` names `fnid`, which neither the schema nor a rule nor a recorded call has"),
         "{told}"
     );
 }

@@ -55,6 +55,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         Some(folder) => shadowed::read(folder, &old, &new)?,
         None => {
             let recorded = replay::recorded(&args.replay)?;
+            replay::belong(&recorded, &[&old, &new])?;
             let judged = |policy: &Policy| replay::judged(policy, args.apply.into(), &recorded);
             (judged(&old), judged(&new))
         }

@@ -115,6 +115,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     }
     let lacks = args.tools.as_deref().map_or(Ok(Vec::new()), |tools| load::lacks(tools, &policy))?;
     let mut recorded = recorded(&args.files)?;
+    belong(&recorded, &[&policy])?;
     recorded.iter_mut().for_each(|one| one.lack(&lacks));
     let judged = judge::all(&policy, args.apply.into(), &recorded);
     let summary = Summary::of(&judged);
@@ -167,6 +168,19 @@ fn nothing(files: &[PathBuf]) -> CliError {
 /// Every assistant message of the conversations, judged as a draft.
 pub(super) fn judged(policy: &Policy, advice: Advice, recorded: &[Recorded]) -> Vec<Judged> {
     judge::all(policy, advice, recorded)
+}
+
+/// Refuses recordings none of whose calls is one of a tool that these policies know: what is judged of another car says
+/// nothing.
+pub(super) fn belong(recorded: &[Recorded], policies: &[&Policy]) -> Result<(), CliError> {
+    let mut calls = recorded.iter().flat_map(|one| &one.messages).flat_map(|m| &m.tool_calls).map(|c| c.tool.as_str());
+    let known = |tool: &str| policies.iter().any(|policy| policy.inventory.get(tool).is_some());
+    let Some(first) = calls.next() else { return Ok(()) };
+    if known(first) || calls.any(known) {
+        return Ok(());
+    }
+    let what = "none of the recorded calls is one of a tool that the policy knows";
+    Err(CliError::Unknown(format!("{what} (`{first}`, …): these are recordings of another car")))
 }
 
 /// Adds the conversations of a file.

@@ -31,7 +31,7 @@ use serde::Serialize;
 use super::ground::Ground;
 use super::rules::Rules;
 use super::source::{Place, SetSource, SourceFile};
-use super::{CompileError, CompileErrors};
+use super::{CompileError, CompileErrors, compile_foreign};
 use cedar_policy::Schema;
 pub use checks::CHECKS;
 use logic::{Answer, Logic};
@@ -141,7 +141,9 @@ pub(super) fn criticise_rules(
 
 /// Criticises a foreign Cedar set under its own schema.
 pub fn criticise_foreign(policies: &SourceFile, schema: &SourceFile, means: Means<'_>) -> Critique {
-    match Subject::foreign(policies, schema) {
+    // Whatever keeps it from compiling is told first: of such a set nothing can be proven.
+    let compiled = compile_foreign(policies.name(), policies, schema);
+    match compiled.and_then(|_| Subject::foreign(policies, schema)) {
         Ok(subject) => run(&subject, means),
         Err(errors) => ungrounded(errors, policies),
     }

@@ -54,6 +54,11 @@ struct Function {
 }
 
 impl Observed {
+    /// Whether no result was recorded at all.
+    pub fn is_empty(&self) -> bool {
+        self.results.is_empty()
+    }
+
     /// Adds the conversations of a text, one JSON object a line.
     ///
     /// # Errors

@@ -68,6 +68,17 @@ pub(super) fn offset(diagnostic: &impl Diagnostic) -> usize {
     diagnostic.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset())
 }
 
+/// A schema that may be parsed: Cedar's parser descends as deep as its text nests.
+pub(super) fn shallow(schema: &SourceFile) -> Result<(), CompileError> {
+    match statements::schema_too_deep(schema.text()) {
+        None => Ok(()),
+        Some(at) => {
+            let why = statements::SCHEMA_TOO_DEEP.to_owned();
+            Err(CompileError::Cedar { place: schema.at(at), why })
+        }
+    }
+}
+
 /// The policies of a file; what is none is reported.
 pub(super) fn parse<'s>(file: &'s SourceFile, report: &mut Report) -> Vec<Statement<'s>> {
     let mut parsed = Vec::new();

@@ -97,6 +97,7 @@ pub(super) fn read_schema(source: &SetSource, text: &str) -> Result<Schema, Comp
 /// # Errors
 /// [`CompileErrors`] with the line.
 pub(super) fn read_foreign_schema(file: &SourceFile) -> Result<Schema, CompileErrors> {
+    cedar::shallow(file)?;
     let read = Schema::from_cedarschema_str(file.text()).map(|(schema, _)| schema);
     read.map_err(|e| {
         let why = format!("{}; `--schema` takes a Cedar schema", cedar::explain(&e));

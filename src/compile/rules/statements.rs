@@ -48,9 +48,31 @@ const DEPTH: usize = 48;
 /// Operators that one rule may have.
 const OPERATORS: usize = 150;
 
+/// `if` expressions that one rule may have: checking their types doubles the work with each.
+const CHOICES: usize = 8;
+
+/// Where a schema nests deeper than is parsed; none where it may be parsed.
+pub(in crate::compile) fn schema_too_deep(text: &str) -> Option<usize> {
+    let quotes_and_comments = outside(text);
+    let mut depth = 0_usize;
+    let code = text.char_indices().filter(|(at, _)| !quotes_and_comments.iter().any(|range| range.contains(at)));
+    code.into_iter().find_map(|(at, c)| {
+        match c {
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        (depth > DEPTH).then_some(at)
+    })
+}
+
 /// Where a rule nests deeper, or chains more operators, than is parsed; none where it may be parsed.
 pub(in crate::compile) fn too_deep(text: &str) -> Option<usize> {
     let (mut depth, mut operators, mut members) = (0_usize, 0_usize, 0_usize);
+    let mut choices = std::iter::successors(find_code(text, "if", 0), |at| find_code(text, "if", at + 1));
+    if let Some(at) = choices.nth(CHOICES) {
+        return Some(at);
+    }
     let mut before = ' ';
     let mut quotes_and_comments = outside(text).into_iter().peekable();
     for (at, c) in text.char_indices() {
@@ -80,8 +102,11 @@ pub(in crate::compile) fn too_deep(text: &str) -> Option<usize> {
 }
 
 /// What is said of such a rule.
-pub(in crate::compile) const TOO_DEEP: &str =
-    "the rule nests more than 48 brackets or chains more than 150 operators; split it into several rules";
+pub(in crate::compile) const TOO_DEEP: &str = "the rule nests more than 48 brackets, chains more than 150 operators or has more than 8 `if`; split it into several rules";
+
+/// What is said of such a schema.
+pub(in crate::compile) const SCHEMA_TOO_DEEP: &str =
+    "the schema nests more than 48 brackets; give inner records a type of their own";
 
 #[derive(Clone, Copy)]
 enum State {
@@ -166,6 +191,7 @@ mod tests {
             when("1".to_owned() + &"+1".repeat(200) + " > 0"),
             when("true".to_owned() + &" && true".repeat(5_000)),
             when("context".to_owned() + &".a".repeat(60)),
+            when("if true then ".repeat(9) + "true" + &" else false".repeat(9)),
         ] {
             assert!(too_deep(&deep).is_some(), "{}", deep.get(..80).unwrap());
         }
@@ -177,6 +203,13 @@ mod tests {
         ] {
             assert_eq!(too_deep(&fine), None, "{}", fine.get(..80).unwrap());
         }
+    }
+
+    #[test]
+    fn a_schema_that_nests_too_deep_is_told_before_it_is_parsed() {
+        let deep = format!("type A = {}Long{};", "Set<".repeat(49), ">".repeat(49));
+        assert_eq!(schema_too_deep(&deep), deep.match_indices('<').nth(48).map(|(at, _)| at));
+        assert_eq!(schema_too_deep(&format!("// {}\ntype A = {{ a: Set<Long> }};", "{".repeat(99))), None);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use llama_cpp_2::token::LlamaToken;
 use super::LlamaConfig;
 use super::follow::Writer;
 use super::kept::Kept;
+#[cfg(feature = "compile")]
 use super::sample::Picker;
 use super::vocabulary::Vocabulary;
 use crate::student::grammar::Grammar;
@@ -196,6 +197,7 @@ impl<'m> Engine<'m> {
     }
 
     /// One line under a grammar (GBNF), without its line break.
+    #[cfg(feature = "compile")]
     pub(super) fn line(
         &mut self,
         prompt: Tokens<'_>,

@@ -11,6 +11,7 @@ mod judge;
 mod kept;
 mod memory;
 mod owner;
+#[cfg(feature = "compile")]
 mod sample;
 mod settings;
 mod speed;
@@ -110,6 +111,7 @@ pub struct Llama {
 }
 
 /// A prompt for one line.
+#[cfg(feature = "compile")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
     pub(crate) fixed: &'a str,
@@ -164,6 +166,7 @@ impl Llama {
     ///
     /// # Errors
     /// [`StudentError`].
+    #[cfg(feature = "compile")]
     pub(crate) fn line(&self, prompt: Line<'_>) -> Result<String, StudentError> {
         let Line { fixed, tail, grammar, temperature, seed, max_tokens } = prompt;
         let (fixed, tail, grammar) = (fixed.to_owned(), tail.to_owned(), grammar.to_owned());
@@ -176,6 +179,7 @@ impl Llama {
     ///
     /// # Errors
     /// [`StudentError`].
+    #[cfg(feature = "compile")]
     pub(crate) fn leaning(&self, fixed: &str, tails: &[String]) -> Result<Vec<f32>, StudentError> {
         let (fixed, tails) = (fixed.to_owned(), tails.to_vec());
         let answered = self.ask(|answer| Request::Judge { fixed, tails, answer }).ok_or_else(Self::gone)?;

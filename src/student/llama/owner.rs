@@ -29,6 +29,7 @@ pub(super) enum Request {
     /// Brings the fixed part of the prompt into the context, from a file where one was kept.
     Prepare { fixed: Vec<Shot>, answer: mpsc::Sender<Result<(), StudentError>> },
     /// One line under a grammar (GBNF).
+    #[cfg(feature = "compile")]
     Line {
         fixed: String,
         tail: String,
@@ -129,6 +130,7 @@ impl Served<'_> {
             Request::Prepare { fixed, answer } => {
                 let _ = answer.send(self.prepare(fixed));
             }
+            #[cfg(feature = "compile")]
             Request::Line { fixed, tail, grammar, how, max_tokens, answer } => {
                 let (fixed, tail) = (self.engine.tokenize(&fixed, true), self.engine.tokenize(&tail, false));
                 let _ = answer.send(self.engine.line(Tokens { fixed: &fixed, tail: &tail }, &grammar, how, max_tokens));

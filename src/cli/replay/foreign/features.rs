@@ -49,6 +49,19 @@ pub(super) struct Phrases {
     pub(super) confirm: Vec<String>,
 }
 
+impl Phrases {
+    /// Each list with its key.
+    pub(super) fn all(&self) -> [(&'static str, &[String]); 5] {
+        [
+            ("urgency", &self.urgency),
+            ("backdate", &self.backdate),
+            ("correction", &self.correction),
+            ("allergy", &self.allergy),
+            ("confirm", &self.confirm),
+        ]
+    }
+}
+
 /// One member of a typed input.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]

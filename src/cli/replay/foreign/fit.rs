@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::features::{Features, minutes};
 use crate::policy::foreign::{Environment, ForeignSet};
+use crate::state::Literal;
 
 /// What does not fit.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +36,16 @@ pub(super) enum Misfit {
     /// A clock that cannot be read.
     #[error("`now` is `{0}`, which is no RFC 3339 time; write it as `2026-11-30T08:15:00Z`")]
     Now(String),
+    /// A phrase that no text has, or every text.
+    #[error("`phrases.{key}` has `{phrase}`, which {why}")]
+    Phrase {
+        /// The key.
+        key: &'static str,
+        /// The phrase.
+        phrase: String,
+        /// What is wrong.
+        why: &'static str,
+    },
     /// A window that nothing lies in.
     #[error("`window_minutes` is {0}; write how many minutes around `now` count as now, 0 or more")]
     Window(i64),
@@ -64,6 +75,20 @@ pub(super) fn fit(features: &Features, set: &ForeignSet) -> Result<(), Misfit> {
     }
     if features.window_minutes < 0 {
         return Err(Misfit::Window(features.window_minutes));
+    }
+    for (key, phrases) in features.phrases.all() {
+        for phrase in phrases {
+            let wrong = if phrase.is_empty() {
+                Some("every text has; take it out")
+            } else if *phrase != phrase.to_lowercase() {
+                Some("no text can have, because texts are read in lower case; write it so")
+            } else {
+                None
+            };
+            if let Some(why) = wrong {
+                return Err(Misfit::Phrase { key, phrase: phrase.clone(), why });
+            }
+        }
     }
     for name in features.constant.keys() {
         if !members(set, asked).any(|path| path == name) {
@@ -97,11 +122,15 @@ pub(super) fn fit(features: &Features, set: &ForeignSet) -> Result<(), Misfit> {
     Ok(())
 }
 
-/// The tools of the file that neither the schema nor any recorded call has, each with its key.
+/// The tools of the file that neither the schema nor a rule nor any recorded call has, each with its key.
 pub(super) fn idle(features: &Features, set: &ForeignSet, called: &BTreeSet<String>) -> Vec<String> {
     let lists = [("writes", &features.writes), ("search", &features.search)];
     let named = lists.into_iter().flat_map(|(key, tools)| tools.iter().map(move |tool| (key, tool)));
-    let known = |tool: &str| called.contains(tool) || set.has_action(&format!("{}{tool}", features.typed));
+    let tables = &set.parts().tables;
+    let constants = || tables.constants.iter().chain(tables.sets.iter().flatten());
+    let ruled = |tool: &str| constants().any(|constant| matches!(constant, Literal::Text(word) if word == tool));
+    let known =
+        |tool: &str| called.contains(tool) || set.has_action(&format!("{}{tool}", features.typed)) || ruled(tool);
     named.filter(|(_, tool)| !known(tool)).map(|(key, tool)| format!("`{key}` names `{tool}`")).collect()
 }
 

@@ -112,7 +112,10 @@ pub(super) fn run(args: &Args, features: &Path) -> Result<Exit, CliError> {
         return Err(CliError::Unknown(format!("{known} ({tools}, …): these are recordings of another system")));
     }
     for idle in fit::idle(&features, &set, &called) {
-        eprintln!("obligato: {}: {idle}, which neither the schema nor a recorded call has; correct it", file.display());
+        eprintln!(
+            "obligato: {}: {idle}, which neither the schema nor a rule nor a recorded call has; correct it",
+            file.display()
+        );
     }
     if let Some(out) = &args.json {
         super::write(out, |file| Ok(serde_json::to_writer(file, &report.json())?))?;

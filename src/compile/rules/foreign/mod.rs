@@ -49,6 +49,7 @@ pub struct ForeignCompiled {
 /// # Errors
 /// [`CompileErrors`] with everything that is wrong, each with its line.
 pub fn compile_foreign(id: &str, rules: &SourceFile, schema: &SourceFile) -> Result<ForeignCompiled, CompileErrors> {
+    cedar::shallow(schema)?;
     let mut report = Report::default();
     let parsed = Schema::from_cedarschema_str(schema.text()).map(|(s, _)| s);
     let declared = SchemaFragment::from_cedarschema_str(schema.text()).map(|(s, _)| s.to_json_value());
