@@ -56,8 +56,9 @@ fn main() -> ExitCode {
             quantile(&figures.beset, 0.5),
         );
     }
-    let (before, after) = figures.resident;
-    println!("resident    {before} KiB after the warm-up, {after} KiB at the end");
+    let (before, after) = (figures.resident[0], figures.resident[figures.resident.len() - 1]);
+    let most = figures.resident.iter().max().unwrap();
+    println!("resident    {before} KiB after the warm-up, {after} KiB at the end, {most} KiB at most, always at rest");
     println!("executions  {} acknowledged, {} in the car", figures.acknowledged, figures.actuated);
     println!("hostilities {}", figures.hostilities);
     let whole = figures.actuated == figures.acknowledged && figures.acknowledged > 0;

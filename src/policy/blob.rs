@@ -13,7 +13,7 @@ use super::{Policy, PolicyParts, ProgramError};
 use crate::model::{PolicyHash, RuleId};
 
 /// Format version that this engine writes and reads.
-pub const FORMAT: u16 = 1;
+pub const FORMAT: u16 = 2;
 const MAGIC: &[u8; 8] = b"OBLIGATO";
 /// What a foreign Cedar set begins with: nothing that guards a car mistakes it for its policy.
 pub(super) const FOREIGN_MAGIC: &[u8; 8] = b"OBLIGFOR";
