@@ -164,4 +164,14 @@ mod tests {
         longer.push(0);
         assert!(matches!(Policy::from_blob(&longer), Err(BlobError::Trailing(1))));
     }
+    #[test]
+    fn a_blob_of_an_earlier_or_a_later_format_is_refused_by_its_format() {
+        let blob = PolicyParts::default().to_blob().unwrap();
+        for found in [FORMAT - 1, FORMAT + 1] {
+            let other = [MAGIC.as_slice(), &found.to_le_bytes(), &blob[10..]].concat();
+            let error = Policy::from_blob(&other).unwrap_err();
+            assert!(matches!(error, BlobError::Format { found: f } if f == found), "{error}");
+            assert!(error.to_string().contains("compile it with the same release"), "{error}");
+        }
+    }
 }

@@ -101,16 +101,23 @@ async fn a_turn_is_a_trace_of_its_judgements_and_calls_and_tells_nothing_that_wa
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_of_an_assistant_is_carried_out_under_its_judgement() {
+async fn what_an_assistant_heard_is_a_trace_up_to_what_it_said_and_a_draft_without_it_is_one_of_its_own() {
     let collector = Collector::default();
     let (listener, address) = free().await;
     collector.serve(listener);
     let rig = Rig::start(setup(address)).await;
     let session = rig.client().await.open().await;
     let draft = calls(&[("set_fan_speed", json!({"level": 3}))]).to_string();
+    session.verify(&draft).await.unwrap();
+    let alone = collector.wait_for(&["verify"]).await.remove("verify").unwrap();
+    assert_eq!(alone.parent_span_id, Vec::<u8>::new());
+
+    session.heard("Set the fan to 3.", Default::default()).await.unwrap();
     session.execute(&draft).await.unwrap();
-    let spans = collector.wait_for(&["verify", "execute"]).await;
-    assert_eq!(spans["execute"].trace_id, spans["verify"].trace_id);
+    session.spoken("Done.").await.unwrap();
+    let spans = collector.wait_for(&["turn", "execute"]).await;
+    assert_eq!(spans["execute"].parent_span_id, spans["turn"].span_id);
+    assert_ne!(spans["turn"].trace_id, alone.trace_id);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,8 +134,8 @@ async fn a_collector_that_is_away_holds_up_nothing_and_is_told_of_once_it_is_bac
     let collector = Collector::default();
     collector.serve(TcpListener::bind(address).await.unwrap());
     let draft = calls(&[("set_fan_speed", json!({"level": 3}))]).to_string();
-    session.execute(&draft).await.unwrap();
-    collector.wait_for(&["verify", "execute"]).await;
+    session.verify(&draft).await.unwrap();
+    collector.wait_for(&["verify"]).await;
     rig.signal("TERM");
     assert!(rig.ended().await.success());
     assert_eq!(rig.log().matches("does not take traces").count(), 1, "{}", rig.log());
