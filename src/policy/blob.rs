@@ -164,6 +164,7 @@ mod tests {
         longer.push(0);
         assert!(matches!(Policy::from_blob(&longer), Err(BlobError::Trailing(1))));
     }
+
     #[test]
     fn a_blob_of_an_earlier_or_a_later_format_is_refused_by_its_format() {
         let blob = PolicyParts::default().to_blob().unwrap();

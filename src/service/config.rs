@@ -196,7 +196,7 @@ pub struct ServiceConfig {
     pub max_sessions_per_client: usize,
     /// Sessions that one user may hold over all connections.
     pub max_sessions_per_user: usize,
-    /// Calls that one connection may make in a second, and at once after a pause; a call of 32 KiB counts for two. 0:
+    /// Calls that one connection may make in a second, and at once after a pause; a call of 64 KiB counts for two. 0:
     /// as many as it likes.
     pub calls_per_second: u32,
     /// Seconds after which an unused session is closed.

@@ -14,12 +14,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
-use zbus::message::{Flags, Header, Type};
-use zbus::names::OwnedUniqueName;
 use zbus::object_server::Interface;
 use zbus::{Connection, Message};
 
 use super::harness::Harness;
+use super::head::Head;
 use super::pace::Pace;
 use super::session::{MAX_DRAFT_BYTES, Session};
 use super::{ROOT_PATH, Refusal};
@@ -27,7 +26,12 @@ use super::{ROOT_PATH, Refusal};
 /// Largest call in bytes: the largest draft, with room for its header.
 pub(super) const LARGEST_CALL: usize = MAX_DRAFT_BYTES + 64 * 1024;
 /// So many bytes weigh as much as one call.
-const ONE: usize = 32 * 1024;
+const ONE: usize = 64 * 1024;
+/// A description of all objects is a thousand times as long as the call that asks for it, and the bus passes it on in
+/// one piece: it weighs as much as so many calls.
+const DESCRIPTION: usize = 50;
+/// The interface of descriptions.
+const INTROSPECTABLE: &str = "org.freedesktop.DBus.Introspectable";
 /// Answers that may wait for the bus; nothing more is read then.
 const WAITING: usize = 64;
 
@@ -38,7 +42,7 @@ type Turned = (Message, Refusal);
 pub(super) struct Door {
     harness: Arc<Harness>,
     /// None: a connection may call as often as it likes.
-    pace: Option<(u32, Pace<OwnedUniqueName>)>,
+    pace: Option<(u32, Pace<String>)>,
     turned: mpsc::Sender<Turned>,
 }
 
@@ -55,21 +59,20 @@ impl Door {
         (Self { harness, pace, turned }, Doorman(told))
     }
 
-    /// Why a message of so many bytes does not come in. Only calls are looked at: answers and signals were asked for.
-    pub(super) fn refuses(&self, message: &Message, bytes: usize) -> Option<Refusal> {
-        if message.message_type() != Type::MethodCall {
-            return None;
+    /// Why a call of so many bytes does not come in.
+    pub(super) fn refuses(&self, call: &Head<'_>, bytes: usize) -> Option<Refusal> {
+        let too_often = self.too_often(call, bytes);
+        if bytes > LARGEST_CALL {
+            return Some(Refusal::too_long("call", bytes, LARGEST_CALL));
         }
-        let header = message.header();
-        self.too_often(&header, bytes)
-            .or_else(|| (bytes > LARGEST_CALL).then(|| Refusal::too_long("call", bytes, LARGEST_CALL)))
-            .or_else(|| self.nobody_there(&header))
+        too_often.or_else(|| self.nobody_there(call))
     }
 
-    fn too_often(&self, header: &Header<'_>, bytes: usize) -> Option<Refusal> {
-        let ((rate, pace), sender) = (self.pace.as_ref()?, header.sender()?);
-        let turns = u32::try_from(1 + bytes / ONE).unwrap_or(u32::MAX);
-        let wait = pace.take(sender.to_owned().into(), turns, Instant::now()).err()?;
+    fn too_often(&self, call: &Head<'_>, bytes: usize) -> Option<Refusal> {
+        let ((rate, pace), sender) = (self.pace.as_ref()?, call.sender?);
+        let weight = if call.interface == Some(INTROSPECTABLE) { DESCRIPTION } else { 1 };
+        let turns = u32::try_from(weight + bytes / ONE).unwrap_or(u32::MAX);
+        let wait = pace.take(sender, turns, Instant::now()).err()?;
         Some(Refusal::TooMany(format!(
             "{rate} calls a second are the most of one connection (a large one counts for several); call again in \
              {} ms",
@@ -78,18 +81,17 @@ impl Door {
     }
 
     /// A session that is gone has no object any more; whoever still calls it is told so in our words.
-    fn nobody_there(&self, header: &Header<'_>) -> Option<Refusal> {
-        let (path, interface) = (header.path()?.as_str(), header.interface()?.as_str());
+    fn nobody_there(&self, call: &Head<'_>) -> Option<Refusal> {
+        let (path, interface) = (call.path?, call.interface?);
         let number = path.strip_prefix(ROOT_PATH)?.strip_prefix("/session/")?;
         let asked = Session::name() == interface && number.bytes().all(|b| b.is_ascii_digit());
         if asked { self.harness.sessions.get(path).err() } else { None }
     }
 
-    /// Has the caller told. Waits while the bus takes no more answers.
-    pub(super) async fn turn_away(&self, message: Message, why: Refusal) {
-        let answered = !message.primary_header().flags().contains(Flags::NO_REPLY_EXPECTED);
+    /// Has the caller of a header told. Waits while the bus takes no more answers.
+    pub(super) async fn turn_away(&self, header: Message, why: Refusal) {
         // The doorman goes only with the service.
-        if answered && self.turned.send((message, why)).await.is_err() {
+        if self.turned.send((header, why)).await.is_err() {
             tracing::debug!("a call was turned away and its caller was not told");
         }
     }

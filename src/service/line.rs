@@ -1,18 +1,16 @@
 //! The service's connection to its bus, with the door in it.
+//!
+//! What comes in is read in large pieces, and of a call that does not come in no more than its header is looked at: a
+//! flood has to be read faster than a bus can pass it on, because everybody's calls stand in the same queue.
 
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixStream as StdStream};
 use std::sync::Arc;
 
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    Shutdown,
-};
-use tokio::io::Interest;
 use tokio::net::UnixStream;
 use zbus::Message;
 use zbus::address::transport::{Transport, UnixSocket};
@@ -20,17 +18,13 @@ use zbus::connection::Builder;
 use zbus::connection::socket::{ReadHalf, Split, WriteHalf};
 use zbus::export::async_trait::async_trait;
 
-use super::Bus;
 use super::door::Door;
+use super::head::{HEAD, Head, Lengths};
+use super::wire::{Read, Write};
+use super::Bus;
 
-/// Most file descriptors of one message: what the kernel passes at once.
-const DESCRIPTORS: usize = 253;
-/// Length of what every message begins with.
-const HEAD: usize = 16;
-/// Up to here a message is read at once; of a larger call the header is looked at first.
-const SMALL: usize = 64 * 1024;
-/// The type of a method call.
-const CALL: u8 = 1;
+/// Bytes that are read at once; no header is longer.
+const PIECE: usize = 64 * 1024;
 
 impl Bus {
     /// Starts the connection of a service: what comes in comes through its door.
@@ -54,7 +48,7 @@ impl Bus {
         let stream = StdStream::connect_addr(&socket)?;
         stream.set_nonblocking(true)?;
         let stream = Arc::new(UnixStream::from_std(stream)?);
-        let read = Box::new(Entrance { read: Read(stream.clone()), door }) as Box<dyn ReadHalf>;
+        let read = Box::new(Entrance::new(Read(stream.clone()), door)) as Box<dyn ReadHalf>;
         let write = Box::new(Write(stream)) as Box<dyn WriteHalf>;
         Ok(Builder::socket(Split::new(read, write)))
     }
@@ -65,92 +59,97 @@ impl Bus {
 struct Entrance {
     read: Read,
     door: Door,
-}
-
-/// What comes in.
-#[derive(Debug)]
-struct Read(Arc<UnixStream>);
-
-/// What goes out.
-#[derive(Debug)]
-struct Write(Arc<UnixStream>);
-
-/// What the head of a message says about its length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Lengths {
-    call: bool,
-    /// Of head and fields, padded.
-    header: usize,
-    body: usize,
-}
-
-impl Lengths {
-    /// None where there is no head yet. What is no head at all is told by whoever parses it.
-    fn of(bytes: &[u8]) -> Option<Self> {
-        let number = |at: usize| {
-            let field: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
-            let number = if bytes.first() == Some(&b'B') { u32::from_be_bytes(field) } else { u32::from_le_bytes(field) };
-            usize::try_from(number).ok()
-        };
-        let header = number(12)?.checked_add(HEAD)?.checked_next_multiple_of(8)?;
-        Some(Self { call: bytes.get(1) == Some(&CALL), header, body: number(4)? })
-    }
+    /// What was read and not yet looked at stands between `from` and `to`.
+    piece: Vec<u8>,
+    from: usize,
+    to: usize,
+    /// What was passed along with it, in the order of the messages.
+    passed: VecDeque<OwnedFd>,
 }
 
 impl Entrance {
-    /// Reads until there are so many bytes.
-    async fn fill(&mut self, bytes: &mut Vec<u8>, fds: &mut Vec<OwnedFd>, wanted: usize) -> io::Result<()> {
-        let mut have = bytes.len();
-        bytes.resize(have.max(wanted), 0);
-        while have < wanted {
-            let Some(room) = bytes.get_mut(have..wanted) else { break };
+    fn new(read: Read, door: Door) -> Self {
+        Self { read, door, piece: vec![0; PIECE], from: 0, to: 0, passed: VecDeque::new() }
+    }
+
+    fn here(&self) -> &[u8] {
+        self.piece.get(self.from..self.to).unwrap_or_default()
+    }
+
+    /// Reads until there are so many bytes, which must fit into a piece.
+    async fn fill(&mut self, wanted: usize) -> io::Result<()> {
+        if self.from + wanted > self.piece.len() {
+            self.piece.copy_within(self.from..self.to, 0);
+            (self.from, self.to) = (0, self.to - self.from);
+        }
+        while self.to - self.from < wanted {
+            let room = self.piece.get_mut(self.to..).unwrap_or_default();
             let (count, passed) = self.read.recvmsg(room).await?;
-            have += count;
-            fds.extend(passed);
+            self.to += count;
+            self.passed.extend(passed);
         }
         Ok(())
     }
 
-    /// Throws so many bytes away, and what is passed along with them.
-    async fn skip(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
-        let here = wanted.min(bytes.len());
-        bytes.drain(..here);
-        let mut left = wanted - here;
-        let mut scratch = vec![0; left.min(SMALL)];
-        while left > 0 {
-            let Some(room) = scratch.get_mut(..left.min(SMALL)) else { break };
-            left -= self.read.recvmsg(room).await?.0;
-        }
-        Ok(())
+    /// Takes so many bytes of what is here, or all of it.
+    fn take(&mut self, most: usize) -> Vec<u8> {
+        let taken = self.here().get(..most).unwrap_or(self.here()).to_vec();
+        self.from += taken.len();
+        taken
     }
 
-    /// Looks at the header of a large call; whether the call was turned away, unread.
-    async fn turned_away(
-        &mut self,
-        seq: u64,
-        bytes: &mut Vec<u8>,
-        fds: &mut Vec<OwnedFd>,
-        lengths: Lengths,
-    ) -> zbus::Result<bool> {
-        if lengths.header > SMALL {
+    /// Throws so many bytes away, here and to come.
+    async fn skip(&mut self, mut left: usize) -> io::Result<()> {
+        loop {
+            let here = left.min(self.to - self.from);
+            (self.from, left) = (self.from + here, left - here);
+            if left == 0 {
+                return Ok(());
+            }
+            self.fill(1).await?;
+        }
+    }
+
+    /// Takes over what the handshake read too much of.
+    fn resume(&mut self, bytes: &mut Vec<u8>, fds: &mut Vec<OwnedFd>) {
+        let end = self.to + bytes.len();
+        if end > self.piece.len() {
+            self.piece.resize(end, 0);
+        }
+        if let Some(room) = self.piece.get_mut(self.to..end) {
+            room.copy_from_slice(bytes);
+            self.to = end;
+        }
+        bytes.clear();
+        self.passed.extend(fds.drain(..));
+    }
+
+    /// Looks at the header of the call that is next; whether it was turned away.
+    async fn turned_away(&mut self, seq: u64, lengths: Lengths) -> zbus::Result<bool> {
+        if lengths.header > PIECE {
             // No name is that long, and whose it is may stand behind it.
-            self.skip(bytes, lengths.header.saturating_add(lengths.body)).await?;
-            fds.clear();
             tracing::warn!(bytes = lengths.header, "a call was dropped for the length of its header");
+            self.passed.clear();
+            self.skip(lengths.whole()).await?;
             return Ok(true);
         }
-        self.fill(bytes, fds, lengths.header).await?;
-        let mut alone = bytes.get(..lengths.header).unwrap_or_default().to_vec();
-        if let Some(body) = alone.get_mut(4..8) {
+        self.fill(lengths.header).await?;
+        let head = Head::read(self.here().get(..lengths.header).unwrap_or_default());
+        let Some(why) = self.door.refuses(&head, lengths.whole()) else { return Ok(false) };
+        let (answered, passed) = (head.answered, head.passed.min(self.passed.len()));
+        self.passed.drain(..passed);
+        if !answered {
+            self.skip(lengths.whole()).await?;
+            return Ok(true);
+        }
+        // An answer needs the header alone.
+        let mut header = self.take(lengths.header);
+        if let Some(body) = header.get_mut(4..8) {
             body.fill(0);
         }
-        let header = self.read.receive_message(seq, &mut alone, &mut Vec::new()).await?;
-        let Some(why) = self.door.refuses(&header, lengths.header.saturating_add(lengths.body)) else {
-            return Ok(false);
-        };
-        self.skip(bytes, lengths.header.saturating_add(lengths.body)).await?;
-        fds.clear();
-        self.door.turn_away(header, why).await;
+        let message = self.read.receive_message(seq, &mut header, &mut Vec::new()).await?;
+        self.skip(lengths.body).await?;
+        self.door.turn_away(message, why).await;
         Ok(true)
     }
 }
@@ -163,19 +162,19 @@ impl ReadHalf for Entrance {
         bytes: &mut Vec<u8>,
         fds: &mut Vec<OwnedFd>,
     ) -> zbus::Result<Message> {
+        self.resume(bytes, fds);
         loop {
-            self.fill(bytes, fds, HEAD).await?;
-            let lengths = Lengths::of(bytes).ok_or(zbus::Error::ExcessData)?;
-            let large = lengths.call && lengths.header.saturating_add(lengths.body) > SMALL;
-            if large && self.turned_away(seq, bytes, fds, lengths).await? {
+            self.fill(HEAD).await?;
+            let lengths = Lengths::of(self.here()).ok_or(zbus::Error::ExcessData)?;
+            if lengths.call && self.turned_away(seq, lengths).await? {
                 continue;
             }
-            let message = self.read.receive_message(seq, bytes, fds).await?;
-            let refusal = if large { None } else { self.door.refuses(&message, message.data().len()) };
-            match refusal {
-                Some(why) => self.door.turn_away(message, why).await,
-                None => return Ok(message),
-            }
+            self.fill(lengths.header.min(PIECE)).await?;
+            let passed = Head::read(self.here().get(..lengths.header).unwrap_or_default()).passed;
+            let passed = if passed > self.passed.len() { 0 } else { passed };
+            let mut passed: Vec<OwnedFd> = self.passed.drain(..passed).collect();
+            let mut here = self.take(lengths.whole());
+            return self.read.receive_message(seq, &mut here, &mut passed).await;
         }
     }
 
@@ -186,56 +185,4 @@ impl ReadHalf for Entrance {
     fn can_pass_unix_fd(&self) -> bool {
         true
     }
-}
-
-#[async_trait]
-impl ReadHalf for Read {
-    async fn recvmsg(&mut self, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
-        let stream = &self.0;
-        stream.async_io(Interest::READABLE, || receive(stream.as_fd(), &mut *buffer)).await
-    }
-
-    fn can_pass_unix_fd(&self) -> bool {
-        true
-    }
-}
-
-#[async_trait]
-impl WriteHalf for Write {
-    async fn sendmsg(&mut self, buffer: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
-        let stream = &self.0;
-        stream.async_io(Interest::WRITABLE, || send(stream.as_fd(), buffer, fds)).await
-    }
-
-    async fn close(&mut self) -> io::Result<()> {
-        Ok(rustix::net::shutdown(self.0.as_fd(), Shutdown::Both)?)
-    }
-
-    fn can_pass_unix_fd(&self) -> bool {
-        true
-    }
-}
-
-fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-    let mut passed = RecvAncillaryBuffer::new(&mut space);
-    let read = rustix::net::recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut passed, RecvFlags::CMSG_CLOEXEC)?;
-    if read.bytes == 0 {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the bus closed the connection"));
-    }
-    let rights = passed.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(fds) => Some(fds),
-        _ => None,
-    });
-    Ok((read.bytes, rights.flatten().collect()))
-}
-
-fn send(socket: BorrowedFd<'_>, buffer: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-    let mut passed = SendAncillaryBuffer::new(&mut space);
-    if !fds.is_empty() && !passed.push(SendAncillaryMessage::ScmRights(fds)) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "these are more file descriptors than can be passed"));
-    }
-    // A bus that has gone is an error here and no signal.
-    Ok(rustix::net::sendmsg(socket, &[IoSlice::new(buffer)], &mut passed, SendFlags::NOSIGNAL)?)
 }

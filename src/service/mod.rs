@@ -21,6 +21,7 @@ mod config;
 mod door;
 mod error;
 mod harness;
+mod head;
 mod heard;
 mod in_force;
 mod line;
@@ -45,6 +46,7 @@ mod supervise;
 mod telemetry;
 mod tidy;
 mod updates;
+mod wire;
 mod work;
 mod worker;
 

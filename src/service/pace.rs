@@ -1,5 +1,6 @@
 //! How often something may happen: often for a moment, seldom for long.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,18 +27,25 @@ impl<K: Ord> Pace<K> {
 
     /// Takes so many turns of a key at a moment; the error is how long there are none. What is more than a burst
     /// counts as one.
-    pub(super) fn take(&self, key: K, turns: u32, now: Instant) -> Result<(), Duration> {
+    pub(super) fn take<Q>(&self, key: &Q, turns: u32, now: Instant) -> Result<(), Duration>
+    where
+        K: Borrow<Q>,
+        Q: Ord + ToOwned<Owned = K> + ?Sized,
+    {
         let mut all = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= REMEMBERED {
             all.retain(|_, free| *free > now);
         }
-        let begin = all.get(&key).copied().unwrap_or(now).max(now);
+        let begin = all.get(key).copied().unwrap_or(now).max(now);
         let free = begin + self.every.saturating_mul(turns.min(self.burst));
         let wait = free.saturating_duration_since(now).saturating_sub(self.every.saturating_mul(self.burst));
         if !wait.is_zero() {
             return Err(wait);
         }
-        all.insert(key, free);
+        match all.get_mut(key) {
+            Some(at) => *at = free,
+            None => drop(all.insert(key.to_owned(), free)),
+        }
         Ok(())
     }
 }
@@ -49,7 +57,7 @@ mod tests {
     const EVERY: Duration = Duration::from_secs(1);
 
     fn taken(pace: &Pace<u32>, user: u32, turns: u32, at: Instant) -> usize {
-        (0..1_000).take_while(|_| pace.take(user, turns, at).is_ok()).count()
+        (0..1_000).take_while(|_| pace.take(&user, turns, at).is_ok()).count()
     }
 
     #[test]
@@ -57,7 +65,7 @@ mod tests {
         let (pace, start) = (Pace::new(10, EVERY), Instant::now());
         assert_eq!(taken(&pace, 1, 1, start), 10);
         assert_eq!(taken(&pace, 2, 1, start), 10);
-        assert_eq!(pace.take(1, 1, start), Err(EVERY));
+        assert_eq!(pace.take(&1, 1, start), Err(EVERY));
         assert_eq!(taken(&pace, 1, 1, start + EVERY * 3), 3);
         assert_eq!(taken(&pace, 1, 1, start + EVERY * 60), 10);
     }
@@ -73,7 +81,7 @@ mod tests {
     #[test]
     fn a_crowd_that_has_gone_is_forgotten() {
         let (pace, start) = (Pace::new(10, EVERY), Instant::now());
-        (0..10_000).for_each(|user| pace.take(user, 1, start + EVERY * user).unwrap());
+        (0..10_000).for_each(|user| pace.take(&user, 1, start + EVERY * user).unwrap());
         assert!(pace.free_at.lock().unwrap().len() <= REMEMBERED);
     }
 }

@@ -37,7 +37,7 @@ impl ProvidersObject {
     async fn paced(&self, connection: &Connection, header: &Header<'_>) -> Result<OwnedUniqueName, Refusal> {
         let caller = caller(header)?;
         let user = user(connection, &caller).await?;
-        self.pace.take(user, 1, Instant::now()).map_err(|wait| {
+        self.pace.take(&user, 1, Instant::now()).map_err(|wait| {
             let millis = wait.as_millis();
             Refusal::TooMany(format!("you registered and announced too often; try again in {millis} ms"))
         })?;

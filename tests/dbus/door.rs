@@ -41,8 +41,8 @@ async fn whoever_calls_too_often_is_told_to_wait_and_others_are_served() {
     let client = Client::new(rig.connect().await).await;
     let session = client.open().await;
     let mut flood = line(&rig);
-    let introspect = Call::new(ROOT, "org.freedesktop.DBus.Introspectable", "Introspect");
-    let sent: Vec<u32> = (0..100).map(|_| flood.send(&introspect).unwrap()).collect();
+    let list = Call::new(ROOT, "org.obligato.Harness1.Policy", "List");
+    let sent: Vec<u32> = (0..100).map(|_| flood.send(&list).unwrap()).collect();
     let answers: Vec<Incoming> = sent.iter().map(|_| answer(&mut flood)).collect();
     let served = answers.iter().filter(|a| a.is_return()).count();
     let waits = answers.iter().filter(|a| says(a, "20 calls a second")).count();
@@ -70,9 +70,19 @@ async fn a_call_that_is_too_large_is_refused_and_the_line_goes_on() {
 async fn a_large_call_weighs_as_much_as_many_small_ones() {
     let rig = rig("[service]\ncalls_per_second = 10\n").await;
     let mut line = line(&rig);
-    let large = explain(&"x".repeat(200 << 10));
+    let large = explain(&"x".repeat(400 << 10));
     assert!(says(&line.call(&large).unwrap(), "no rule"));
     assert!(says(&line.call(&large).unwrap(), "10 calls a second"));
+    assert!(says(&line.call(&explain("x")).unwrap(), "no rule `x`"), "a small one still fits");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_description_of_everything_weighs_more_than_the_call_that_asks_for_it() {
+    let rig = rig("[service]\ncalls_per_second = 100\n").await;
+    let mut line = line(&rig);
+    let introspect = Call::new(ROOT, "org.freedesktop.DBus.Introspectable", "Introspect");
+    let served = (0..4).filter(|_| line.call(&introspect).unwrap().is_return()).count();
+    assert!((2..4).contains(&served), "{served}");
     assert!(says(&line.call(&explain("x")).unwrap(), "no rule `x`"), "a small one still fits");
 }
 

@@ -52,8 +52,9 @@ pub(crate) struct Figures {
     pub(crate) acknowledged: u64,
     /// Calls that reached the simulated car.
     pub(crate) actuated: u64,
-    /// Resident memory after the warm-up and after each pair of windows, in KiB, at rest.
-    pub(crate) resident: Vec<u64>,
+    /// Resident memory after the warm-up and after each pair of windows, in KiB, at rest: all of it, and what no file
+    /// backs.
+    pub(crate) resident: Vec<(u64, u64)>,
     /// What the hostile client did.
     pub(crate) hostilities: u64,
 }
@@ -143,15 +144,18 @@ pub(crate) fn environment() -> Vec<(String, String)> {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Resident memory of a process in KiB.
-fn resident(process: u32) -> u64 {
+/// Resident memory of a process in KiB: all of it, and what no file backs.
+fn resident(process: u32) -> (u64, u64) {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    let field = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    (field("VmRSS:"), field("RssAnon:"))
 }
 
 /// Resident memory without what the hostile client has under way.
-async fn at_rest(rig: &Rig, hostile: &AtomicBool) -> u64 {
+async fn at_rest(rig: &Rig, hostile: &AtomicBool) -> (u64, u64) {
     hostile.store(false, Ordering::Relaxed);
     sleep(REST).await;
     resident(rig.process())
