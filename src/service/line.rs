@@ -18,10 +18,10 @@ use zbus::connection::Builder;
 use zbus::connection::socket::{ReadHalf, Split, WriteHalf};
 use zbus::export::async_trait::async_trait;
 
+use super::Bus;
 use super::door::Door;
 use super::head::{HEAD, Head, Lengths};
 use super::wire::{Read, Write};
-use super::Bus;
 
 /// Bytes that are read at once; no header is longer.
 const PIECE: usize = 64 * 1024;

@@ -90,7 +90,11 @@ async fn a_turn_is_a_trace_of_its_judgements_and_calls_and_tells_nothing_that_wa
     for span in [&spans["verify"], execute] {
         assert_eq!(span.trace_id, turn.trace_id);
         assert_eq!(span.parent_span_id, turn.span_id);
-        assert!(turn.start_time_unix_nano <= span.start_time_unix_nano && span.end_time_unix_nano <= turn.end_time_unix_nano, "{span:?} in {turn:?}");
+        assert!(
+            turn.start_time_unix_nano <= span.start_time_unix_nano
+                && span.end_time_unix_nano <= turn.end_time_unix_nano,
+            "{span:?} in {turn:?}"
+        );
     }
     let told = attributes(&execute.attributes);
     assert!(told["obligato.tool"].contains("set_fan_speed") && told["obligato.outcome"].contains("done"), "{told:?}");
