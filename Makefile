@@ -66,24 +66,19 @@ man: ## Manual pages and shell completions into target/man
 reference: ## The reference of the D-Bus API (src/service/API.md) from the running service
 	OBLIGATO_WRITE_REFERENCE=1 cargo test --quiet --all-features --test dbus the_reference_is_what
 
-# Coverage for libFuzzer from a stable compiler; build scripts, which have none, are kept out by naming the target.
-FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
-    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1
-FUZZ_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
-FUZZ = target/fuzz/$(FUZZ_HOST)/release/obligato-fuzz
+FUZZ = target/fuzz/release/obligato-fuzz
 TARGET ?= draft
 SECONDS_EACH ?= 600
 
 $(FUZZ): .FORCE
 	cp Cargo.lock tests/fuzz/libfuzzer/Cargo.lock
-	RUSTFLAGS='$(FUZZ_FLAGS)' cargo build --quiet --release --manifest-path tests/fuzz/libfuzzer/Cargo.toml \
-	    --target-dir target/fuzz --target $(FUZZ_HOST)
+	RUSTC_WRAPPER=$(CURDIR)/tests/fuzz/libfuzzer/rustc cargo build --quiet --release \
+	    --manifest-path tests/fuzz/libfuzzer/Cargo.toml --target-dir target/fuzz
 .PHONY: .FORCE
 
 fuzz: $(FUZZ) ## Look for inputs that break a target: make fuzz TARGET=blob|draft|transcript|cedar|tools|messages|phrases
 	mkdir -p target/fuzz/found/$(TARGET)
-	cd target/fuzz/found && FUZZ_TARGET=$(TARGET) ../../../$(FUZZ) -max_total_time=$(SECONDS_EACH) -timeout=20 \
+	cd target/fuzz/found && FUZZ_TARGET=$(TARGET) ../release/obligato-fuzz -max_total_time=$(SECONDS_EACH) -timeout=20 \
 	    -max_len=16384 -rss_limit_mb=3000 -print_final_stats=1 $(TARGET) ../../../tests/fuzz/corpus/$(TARGET)
 
 fuzz-keep: $(FUZZ) ## Keep of what `make fuzz` found the few inputs that reach the most

@@ -56,8 +56,12 @@ fn main() -> ExitCode {
             quantile(&figures.beset, 0.5),
         );
     }
-    let (before, after) = figures.resident;
-    println!("resident    {before} KiB after the warm-up, {after} KiB at the end");
+    let ((before, own), (after, own_after)) = (figures.resident[0], figures.resident[figures.resident.len() - 1]);
+    let most = figures.resident.iter().map(|(all, _)| all).max().unwrap();
+    println!("resident    {before} KiB after the warm-up, {after} KiB at the end, {most} KiB at most, always at rest");
+    println!("no file's   {own} KiB after the warm-up, {own_after} KiB at the end");
+    let course: Vec<String> = figures.resident.iter().map(|(_, own)| own.to_string()).collect();
+    println!("in course   {}", course.join(" "));
     println!("executions  {} acknowledged, {} in the car", figures.acknowledged, figures.actuated);
     println!("hostilities {}", figures.hostilities);
     let whole = figures.actuated == figures.acknowledged && figures.acknowledged > 0;

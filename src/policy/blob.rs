@@ -13,7 +13,7 @@ use super::{Policy, PolicyParts, ProgramError};
 use crate::model::{PolicyHash, RuleId};
 
 /// Format version that this engine writes and reads.
-pub const FORMAT: u16 = 1;
+pub const FORMAT: u16 = 2;
 const MAGIC: &[u8; 8] = b"OBLIGATO";
 /// What a foreign Cedar set begins with: nothing that guards a car mistakes it for its policy.
 pub(super) const FOREIGN_MAGIC: &[u8; 8] = b"OBLIGFOR";
@@ -168,5 +168,16 @@ mod tests {
         let mut longer = blob.clone();
         longer.push(0);
         assert!(matches!(Policy::from_blob(&longer), Err(BlobError::Trailing(1))));
+    }
+
+    #[test]
+    fn a_blob_of_an_earlier_or_a_later_format_is_refused_by_its_format() {
+        let blob = PolicyParts::default().to_blob().unwrap();
+        for found in [FORMAT - 1, FORMAT + 1] {
+            let other = [MAGIC.as_slice(), &found.to_le_bytes(), &blob[10..]].concat();
+            let error = Policy::from_blob(&other).unwrap_err();
+            assert!(matches!(error, BlobError::Format { found: f } if f == found), "{error}");
+            assert!(error.to_string().contains("compile it with the same release"), "{error}");
+        }
     }
 }

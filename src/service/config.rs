@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Bus, JournalConfig, ServiceError, ShadowConfig};
+use super::{Bus, JournalConfig, ServiceError, ShadowConfig, TelemetryConfig};
 use crate::turn;
 
 /// Everything `obligatod` is told.
@@ -30,6 +30,8 @@ pub struct Config {
     pub journal: JournalConfig,
     /// What judges without acting.
     pub shadow: ShadowConfig,
+    /// Where traces go.
+    pub telemetry: TelemetryConfig,
     /// The service itself.
     pub service: ServiceConfig,
 }
@@ -192,6 +194,11 @@ pub struct ServiceConfig {
     pub max_sessions: usize,
     /// Sessions that one connection may hold.
     pub max_sessions_per_client: usize,
+    /// Sessions that one user may hold over all connections.
+    pub max_sessions_per_user: usize,
+    /// Calls that one connection may make in a second, and at once after a pause; a call of 64 KiB counts for two. 0:
+    /// as many as it likes.
+    pub calls_per_second: u32,
     /// Seconds after which an unused session is closed.
     pub idle_s: u64,
     /// Seconds that a running turn may take to end after SIGTERM before it is cancelled.
@@ -199,10 +206,20 @@ pub struct ServiceConfig {
 }
 
 impl Default for ServiceConfig {
-    /// A head unit has one or two assistants; 16 sessions leave room for tools. Ten minutes outlast
-    /// a pause in a conversation. 8 s to drain stay inside `TimeoutStopSec=15`.
+    /// A head unit has one or two assistants; 16 sessions leave room for tools, and no user takes more than half of
+    /// them. An assistant makes some ten calls a turn, so 200 a second are far above what one needs. Ten minutes
+    /// outlast a pause in a conversation. 8 s to drain stay inside `TimeoutStopSec=15`.
     fn default() -> Self {
-        Self { bus: Bus::System, speech: None, max_sessions: 16, max_sessions_per_client: 4, idle_s: 600, drain_s: 8 }
+        Self {
+            bus: Bus::System,
+            speech: None,
+            max_sessions: 16,
+            max_sessions_per_client: 4,
+            max_sessions_per_user: 8,
+            calls_per_second: 200,
+            idle_s: 600,
+            drain_s: 8,
+        }
     }
 }
 

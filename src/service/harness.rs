@@ -58,9 +58,10 @@ impl Harness {
         self: &Arc<Self>,
         connection: &Connection,
         holder: Holder,
+        user: u32,
     ) -> Result<Arc<OpenSession>, Refusal> {
         self.readiness.borrow().accepts_work()?;
-        let session = self.sessions.open(holder, |path| (self.make_session)(path))?;
+        let session = self.sessions.open(holder, user, |path| (self.make_session)(path))?;
         let object = Session::new(self.clone(), session.clone());
         if let Err(error) = connection.object_server().at(&*session.path, object).await {
             self.sessions.remove(&session);

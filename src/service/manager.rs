@@ -40,7 +40,8 @@ impl Manager {
         #[zbus(header)] header: Header<'_>,
     ) -> Result<OwnedObjectPath, Refusal> {
         let caller = caller(&header)?;
-        let session = self.harness.open(connection, Holder::Connection(caller.clone())).await?;
+        let user = user(connection, &caller).await?;
+        let session = self.harness.open(connection, Holder::Connection(caller.clone()), user).await?;
         // The caller may have gone before the session was in the table that is cleared when it goes.
         let bus = DBusProxy::new(connection).await?;
         if !bus.name_has_owner(BusName::from(caller.as_ref())).await.unwrap_or(true) {
@@ -60,7 +61,7 @@ impl Manager {
         #[zbus(header)] header: Header<'_>,
     ) -> Result<OwnedObjectPath, Refusal> {
         let user = user(connection, &caller(&header)?).await?;
-        Ok(self.harness.open(connection, Holder::User(user)).await?.path.clone())
+        Ok(self.harness.open(connection, Holder::User(user), user).await?.path.clone())
     }
 
     /// Ends a session. A running turn is cancelled.

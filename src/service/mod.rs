@@ -18,10 +18,13 @@ mod bus;
 mod car;
 mod compiler;
 mod config;
+mod door;
 mod error;
 mod harness;
+mod head;
 mod heard;
 mod in_force;
+mod line;
 mod local;
 mod log;
 mod manager;
@@ -40,8 +43,10 @@ mod sessions;
 mod sleep;
 mod students;
 mod supervise;
+mod telemetry;
 mod tidy;
 mod updates;
+mod wire;
 mod work;
 mod worker;
 
@@ -58,6 +63,7 @@ pub use providers::ProvidersProxy;
 pub use record::{JournalConfig, JournalProxy, ShadowConfig, Sync};
 pub use run::run;
 pub use session::SessionProxy;
+pub use telemetry::TelemetryConfig;
 
 /// Name of the service on the bus.
 pub const BUS_NAME: &str = "org.obligato.Harness1";

@@ -35,6 +35,8 @@ pub(super) struct OpenSession {
     pub(super) path: OwnedObjectPath,
     /// Whose it is.
     pub(super) holder: Holder,
+    /// The user behind the holder.
+    pub(super) user: u32,
     /// The conversation. Held for the length of a turn, so nothing may wait for it: see [`Self::between_turns`].
     conversation: Mutex<Session>,
     progress: Mutex<Progress>,
@@ -60,7 +62,7 @@ struct Running {
 }
 
 impl OpenSession {
-    pub(super) fn new(path: OwnedObjectPath, holder: Holder, conversation: Session) -> Self {
+    pub(super) fn new(path: OwnedObjectPath, holder: Holder, user: u32, conversation: Session) -> Self {
         let progress = Progress {
             last: 0,
             running: None,
@@ -69,7 +71,7 @@ impl OpenSession {
             closed: false,
             taken: 0,
         };
-        Self { path, holder, conversation: Mutex::new(conversation), progress: Mutex::new(progress) }
+        Self { path, holder, user, conversation: Mutex::new(conversation), progress: Mutex::new(progress) }
     }
 
     /// Claims the session for a turn, which then waits for the worker.

@@ -49,7 +49,8 @@ pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceEr
     let situation = Situation::given(&situation, &SystemClock);
     let in_force = Arc::new(InForce::new(policy));
     let under = in_force.get();
-    let recorder = Recorder::start(&config.journal, &config.shadow, &under, &limits, car.whole(), runtime)?;
+    let traces = config.telemetry.start(runtime)?;
+    let recorder = Recorder::start(&config.journal, &config.shadow, traces, &under, &limits, car.whole(), runtime)?;
     let (turn, force, seats) = (config.turn.clone(), in_force.clone(), car.clone());
     let sink = recorder.clone();
     let make_session = Box::new(move |path: &str| {

@@ -1,7 +1,7 @@
 //! `org.obligato.Harness1.Providers`: tools that other services on the bus carry out.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio_stream::StreamExt;
 use zbus::Connection;
@@ -16,23 +16,28 @@ use super::harness::Harness;
 use super::pace::Pace;
 use crate::vehicle::{Applicant, Offered};
 
+/// Registrations and announcements of one user at once.
+const BURST: u32 = 10;
+/// How long it takes until once more.
+const EVERY: Duration = Duration::from_secs(1);
+
 /// The providers' counter.
 pub(super) struct ProvidersObject {
     harness: Arc<Harness>,
     /// Every registration makes verdicts of all sessions stale, so nobody may register without end.
-    pace: Pace,
+    pace: Pace<u32>,
 }
 
 impl ProvidersObject {
     pub(super) fn new(harness: Arc<Harness>) -> Self {
-        Self { harness, pace: Pace::default() }
+        Self { harness, pace: Pace::new(BURST, EVERY) }
     }
 
     /// The caller, where it has not called too often.
     async fn paced(&self, connection: &Connection, header: &Header<'_>) -> Result<OwnedUniqueName, Refusal> {
         let caller = caller(header)?;
         let user = user(connection, &caller).await?;
-        self.pace.take(user, Instant::now()).map_err(|wait| {
+        self.pace.take(&user, 1, Instant::now()).map_err(|wait| {
             let millis = wait.as_millis();
             Refusal::TooMany(format!("you registered and announced too often; try again in {millis} ms"))
         })?;

@@ -12,6 +12,7 @@ use zbus::fdo::{NameOwnerChangedStream, RequestNameFlags};
 
 use super::car::Car;
 use super::config::Config;
+use super::door::{Door, Doorman};
 use super::harness::{Harness, MakeSession};
 use super::in_force::InForce;
 use super::manager::{Manager, announce};
@@ -94,8 +95,9 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
         make_session: parts.make_session,
         config,
     });
-    let (connection, names, owners) = connect(&harness).await?;
+    let (connection, names, owners, doorman) = connect(&harness).await?;
     let longest = harness.config.turn.budget.wall() * 2 + Duration::from_secs(30);
+    watched("the door", doorman.serve(connection.clone()));
     watched("announcements", announce(harness.clone(), connection.clone()));
     watched("the journal", record::announce(harness.recorder.clone(), connection.clone()));
     watched("the policy", announce_policy(harness.clone(), connection.clone()));
@@ -146,11 +148,13 @@ fn watched(what: &'static str, task: impl Future<Output = zbus::Result<()>> + Se
 /// Connects and serves; the name is taken last, so that whoever sees it finds everything in place.
 async fn connect(
     harness: &Arc<Harness>,
-) -> Result<(Connection, NameOwnerChangedStream, NameOwnerChangedStream), ServiceError> {
+) -> Result<(Connection, NameOwnerChangedStream, NameOwnerChangedStream, Doorman), ServiceError> {
     let bus = &harness.config.service.bus;
     let error = |source| ServiceError::Bus { bus: bus.to_string(), source };
+    let (door, doorman) = Door::new(harness.clone());
     let connection = bus
-        .builder()
+        .guarded(door)
+        .map_err(error)?
         .serve_at(ROOT_PATH, Manager::new(harness.clone()))
         .serve_at(ROOT_PATH, PolicyObject::new(harness.clone()))
         .serve_at(ROOT_PATH, ProvidersObject::new(harness.clone()))
@@ -164,7 +168,7 @@ async fn connect(
     // The guard is not pushed aside by whoever comes later, and pushes nobody aside.
     let alone = RequestNameFlags::DO_NOT_QUEUE;
     connection.request_name_with_flags(BUS_NAME, alone).await.map_err(error)?;
-    Ok((connection, clients, owners))
+    Ok((connection, clients, owners, doorman))
 }
 
 /// Lets the running turn end, then cancels what is left. Nothing new begins meanwhile.

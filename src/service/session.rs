@@ -21,7 +21,7 @@ use crate::model::{Draft, Limits};
 use crate::turn::Heard;
 
 /// Largest draft as JSON text: what the caps of a draft add up to, twice over for escapes.
-const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
+pub(super) const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
 
 /// One conversation on the bus.
 pub(super) struct Session {

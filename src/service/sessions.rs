@@ -17,6 +17,7 @@ pub(super) struct Sessions {
     table: Mutex<Table>,
     most: usize,
     most_per_holder: usize,
+    most_per_user: usize,
 }
 
 #[derive(Default)]
@@ -28,11 +29,21 @@ struct Table {
 
 impl Sessions {
     pub(super) fn new(config: &ServiceConfig) -> Self {
-        Self { table: Mutex::default(), most: config.max_sessions, most_per_holder: config.max_sessions_per_client }
+        Self {
+            table: Mutex::default(),
+            most: config.max_sessions,
+            most_per_holder: config.max_sessions_per_client,
+            most_per_user: config.max_sessions_per_user,
+        }
     }
 
-    /// Opens a session. `make` is given its path.
-    pub(super) fn open(&self, holder: Holder, make: impl FnOnce(&str) -> Session) -> Result<Arc<OpenSession>, Refusal> {
+    /// Opens a session of a user. `make` is given its path.
+    pub(super) fn open(
+        &self,
+        holder: Holder,
+        user: u32,
+        make: impl FnOnce(&str) -> Session,
+    ) -> Result<Arc<OpenSession>, Refusal> {
         let mut table = self.table();
         if table.open.len() >= self.most {
             return Err(Refusal::TooMany(format!(
@@ -46,12 +57,19 @@ impl Sessions {
                 self.most_per_holder
             )));
         }
+        // Whoever may connect may connect often, so connections are no bound.
+        if table.open.values().filter(|s| s.user == user).count() >= self.most_per_user {
+            return Err(Refusal::TooMany(format!(
+                "your user holds {} sessions over all connections, the most one user may have; close one",
+                self.most_per_user
+            )));
+        }
         table.last = table.last.saturating_add(1);
         let number = table.last;
         let path = OwnedObjectPath::try_from(format!("{ROOT_PATH}/session/{number}"))
             .map_err(|e| Refusal::Internal(e.to_string()))?;
         let conversation = make(path.as_str());
-        let session = Arc::new(OpenSession::new(path, holder, conversation));
+        let session = Arc::new(OpenSession::new(path, holder, user, conversation));
         table.open.insert(number, session.clone());
         Ok(session)
     }

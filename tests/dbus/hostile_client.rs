@@ -11,7 +11,21 @@ const DEED: Duration = Duration::from_millis(400);
 
 /// Does one deed after the other while it is told to; how many.
 pub(super) fn rage(address: &str, now: &AtomicBool, over: &dyn Fn() -> bool) -> u64 {
-    let deeds: [fn(&str) -> std::io::Result<()>; 7] = [malformed, wrong, huge, slow, deaf, greedy, endless];
+    let all: [(&str, fn(&str) -> std::io::Result<()>); 9] = [
+        ("malformed", malformed),
+        ("wrong", wrong),
+        ("large", large),
+        ("huge", huge),
+        ("slow", slow),
+        ("deaf", deaf),
+        ("mute", mute),
+        ("greedy", greedy),
+        ("endless", endless),
+    ];
+    // One alone, to see what it does.
+    let wanted = std::env::var("SOAK_DEED").ok();
+    let deeds: Vec<_> = all.into_iter().filter(|(name, _)| wanted.as_ref().is_none_or(|w| w == name)).collect();
+    assert!(!deeds.is_empty(), "SOAK_DEED={wanted:?} is none of {all:?}");
     let mut done = 0;
     while !over() {
         if !now.load(Ordering::Relaxed) {
@@ -19,7 +33,7 @@ pub(super) fn rage(address: &str, now: &AtomicBool, over: &dyn Fn() -> bool) -> 
             continue;
         }
         // A bus that throws it out, or a write that nobody takes, is what it is after.
-        let _ = deeds[done as usize % deeds.len()](address);
+        let _ = deeds[done as usize % deeds.len()].1(address);
         done += 1;
     }
     done
@@ -68,6 +82,19 @@ fn wrong(address: &str) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Texts and drafts that the bus of an image just lets through, as fast as they are answered.
+fn large(address: &str) -> std::io::Result<()> {
+    let mut line = line(address)?;
+    let session = session(&mut line)?;
+    let (text, begun) = ("a".repeat(500 << 10), Instant::now());
+    while begun.elapsed() < DEED {
+        for member in ["Verify", "Execute", "Heard", "Spoken", "Offer"] {
+            line.call(&on(&session, member).texts(&[&text]))?;
+        }
+    }
+    Ok(())
+}
+
 /// Texts and drafts at the bounds and far beyond them.
 fn huge(address: &str) -> std::io::Result<()> {
     let mut line = line(address)?;
@@ -107,6 +134,17 @@ fn deaf(address: &str) -> std::io::Result<()> {
     while begun.elapsed() < DEED {
         line.send(&verify)?;
         line.send(&introspect)?;
+    }
+    Ok(())
+}
+
+/// Tells as fast as it can and wants no answer.
+fn mute(address: &str) -> std::io::Result<()> {
+    let mut line = line(address)?;
+    let session = session(&mut line)?;
+    let (spoken, begun) = (Call { flags: 1, ..on(&session, "Spoken").texts(&["Hm."]) }, Instant::now());
+    while begun.elapsed() < DEED {
+        line.send(&spoken)?;
     }
     Ok(())
 }

@@ -26,6 +26,8 @@ const CLIENTS: usize = 7;
 const STEPS: u64 = 30;
 /// The time in which a client does nothing after each step.
 const THINKING: Duration = Duration::from_millis(20);
+/// How long it takes until what a hostile client had under way has come to its end.
+const REST: Duration = Duration::from_secs(1);
 /// The tool whose calls are counted, in the car and by the clients.
 const TOOL: &str = "set_fan_speed";
 
@@ -50,8 +52,9 @@ pub(crate) struct Figures {
     pub(crate) acknowledged: u64,
     /// Calls that reached the simulated car.
     pub(crate) actuated: u64,
-    /// Resident memory after the warm-up and at the end, in KiB.
-    pub(crate) resident: (u64, u64),
+    /// Resident memory after the warm-up and after each pair of windows, in KiB, at rest: all of it, and what no file
+    /// backs.
+    pub(crate) resident: Vec<(u64, u64)>,
     /// What the hostile client did.
     pub(crate) hostilities: u64,
 }
@@ -141,18 +144,30 @@ pub(crate) fn environment() -> Vec<(String, String)> {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Resident memory of a process in KiB.
-fn resident(process: u32) -> u64 {
+/// Resident memory of a process in KiB: all of it, and what no file backs.
+fn resident(process: u32) -> (u64, u64) {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    let field = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    (field("VmRSS:"), field("RssAnon:"))
+}
+
+/// Resident memory without what the hostile client has under way.
+async fn at_rest(rig: &Rig, hostile: &AtomicBool) -> (u64, u64) {
+    hostile.store(false, Ordering::Relaxed);
+    sleep(REST).await;
+    resident(rig.process())
 }
 
 /// Drives.
 pub(crate) async fn drive(plan: Plan) -> Figures {
     let folder = tempfile::tempdir().unwrap();
     let journal = format!("[journal]\nfolder = {:?}\nsegment_kib = 256\ntotal_mib = 4\n", folder.path());
-    let mut setup = Setup::drafts(&[fan(3)]).endless().config(&journal);
+    // All of them are of one user here, the hostile one too.
+    let sessions = "[service]\nmax_sessions_per_user = 16\n";
+    let mut setup = Setup::drafts(&[fan(3)]).endless().config(&journal).config(sessions).limited();
     setup = setup.variable("OBLIGATO_LOG", "warn,obligato::vehicle::sim=debug");
     for (name, value) in environment() {
         setup = setup.variable(&name, &value);
@@ -170,7 +185,7 @@ pub(crate) async fn drive(plan: Plan) -> Figures {
     sleep(plan.warm_up / 2).await;
     hostile.store(true, Ordering::Relaxed);
     sleep(plan.warm_up / 2).await;
-    let mut figures = Figures { resident: (resident(rig.process()), 0), ..Figures::default() };
+    let mut figures = Figures { resident: vec![at_rest(&rig, &hostile).await], ..Figures::default() };
     for _ in 0..plan.pairs {
         for window in [1, 2] {
             shared.window.store(0, Ordering::Relaxed);
@@ -180,6 +195,8 @@ pub(crate) async fn drive(plan: Plan) -> Figures {
             shared.window.store(window, Ordering::Relaxed);
             sleep(plan.window).await;
         }
+        shared.window.store(0, Ordering::Relaxed);
+        figures.resident.push(at_rest(&rig, &hostile).await);
     }
     shared.window.store(0, Ordering::Relaxed);
     shared.stop.store(true, Ordering::Relaxed);
@@ -190,7 +207,6 @@ pub(crate) async fn drive(plan: Plan) -> Figures {
         }
     }
     figures.hostilities = tokio::task::spawn_blocking(move || foe.join().unwrap()).await.unwrap();
-    figures.resident.1 = resident(rig.process());
     figures.acknowledged = shared.acknowledged.load(Ordering::Relaxed);
     figures.actuated = rig.log().lines().filter(|l| l.contains("simulated car") && l.contains(TOOL)).count() as u64;
     figures

@@ -13,6 +13,7 @@
 mod support;
 
 mod clients;
+mod door;
 mod drafts;
 mod faults;
 mod hostile;
@@ -33,4 +34,6 @@ mod sessions;
 mod sleep;
 mod soak;
 mod system;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod turns;

@@ -66,6 +66,7 @@ pub(crate) struct Setup {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     endless: bool,
+    limited: bool,
 }
 
 impl Setup {
@@ -95,6 +96,13 @@ impl Setup {
     #[allow(dead_code, reason = "a load needs it")]
     pub(crate) fn endless(mut self) -> Self {
         self.endless = true;
+        self
+    }
+
+    /// The bus has the limits that an image gives it.
+    #[allow(dead_code, reason = "a load needs it")]
+    pub(crate) fn limited(mut self) -> Self {
+        self.limited = true;
         self
     }
 
@@ -150,7 +158,10 @@ impl Rig {
     /// Starts both.
     pub(crate) fn launch(setup: Setup) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (bus, address) = bus(folder.path());
+        let (bus, address) = match setup.limited {
+            true => limited_bus(folder.path()),
+            false => bus(folder.path()),
+        };
         let state = fs::read_to_string(root().join("policies/cabin/vehicle-state.toml")).unwrap();
         fs::write(folder.path().join("state.toml"), format!("{state}\n{}", setup.faults)).unwrap();
         fs::write(folder.path().join("obligato.toml"), &setup.config).unwrap();
@@ -255,6 +266,15 @@ impl Drop for Rig {
 /// Starts a bus in a folder.
 pub(crate) fn bus(folder: &Path) -> (Child, String) {
     bus_with(&root().join("tests/dbus/bus.conf"), folder)
+}
+
+/// Starts a bus with the limits that an image gives it.
+fn limited_bus(folder: &Path) -> (Child, String) {
+    let limits = root().join("systemd/obligato-bus-limits.conf");
+    let config = fs::read_to_string(root().join("tests/dbus/bus.conf")).unwrap();
+    let include = format!("<include>{}</include></busconfig>", limits.display());
+    fs::write(folder.join("bus.conf"), config.replace("</busconfig>", &include)).unwrap();
+    bus_with(&folder.join("bus.conf"), folder)
 }
 
 /// Starts a bus with a configuration of its own.

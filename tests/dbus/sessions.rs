@@ -83,12 +83,43 @@ async fn sessions_are_bounded_for_a_client_and_in_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_user_who_connects_often_gets_no_more_sessions_than_a_user_may_have() {
+    let limits = "[service]\nmax_sessions_per_client = 2\nmax_sessions_per_user = 3\n";
+    let rig = Rig::start(Setup::drafts(&[]).config(limits)).await;
+    let clients = [rig.client().await, rig.client().await, rig.client().await];
+    let first = clients[0].open().await;
+    clients[1].open().await;
+    clients[2].manager.open_detached_session().await.unwrap();
+    let Err(Refusal::TooMany(why)) = clients[2].manager.open_session().await else { panic!("bounded") };
+    assert!(why.contains("your user holds 3 sessions over all connections"), "{why}");
+    assert!(matches!(clients[0].manager.open_detached_session().await, Err(Refusal::TooMany(_))));
+    first.close().await.unwrap();
+    clients[2].open().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_gone_or_never_was_is_called_so() {
+    let rig = Rig::start(Setup::drafts(&[])).await;
+    let client = rig.client().await;
+    let session = client.open().await;
+    session.close().await.unwrap();
+    let answers = [session.verify("{}").await.map(drop), session.spoken("Hm.").await, session.close().await];
+    for answer in answers {
+        let Err(Refusal::NoSession(why)) = answer else { panic!("{answer:?}") };
+        assert!(why.contains("open another one"), "{why}");
+    }
+    assert!(matches!(session.say("Hello?").await, Err(Refusal::NoSession(_))));
+    let never = zbus::wire::OwnedObjectPath::try_from("/org/obligato/Harness1/session/4000").unwrap();
+    assert!(matches!(client.session(never).await.spoken("Hm.").await, Err(Refusal::NoSession(_))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_is_not_used_expires() {
     let rig = Rig::start(Setup::drafts(&[]).config("[service]\nidle_s = 1\n")).await;
     let client = rig.client().await;
     let session = client.open().await;
     client.wait_for_sessions(0).await;
-    assert!(session.say("Hello?").await.is_err());
+    assert!(matches!(session.say("Hello?").await, Err(Refusal::NoSession(_))));
     let path = session.inner().path().to_owned();
     assert!(matches!(client.manager.close_session(path).await, Err(Refusal::NoSession(_))));
 }
@@ -125,7 +156,7 @@ async fn the_number_of_sessions_is_announced() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_that_never_ends_is_bounded_and_others_go_on() {
-    let rig = Rig::start(Setup::without_student()).await;
+    let rig = Rig::start(Setup::without_student().config("[service]\ncalls_per_second = 0\n")).await;
     let client = Client::new(rig.connect().await).await;
     let (endless, other) = (client.open().await, client.open().await);
     let speech = "and then ".repeat(1_800);

@@ -5,6 +5,7 @@
 //! sessions ─ note ─▶ bounded queue ─▶ scribe (one thread) ─┬▶ journal
 //!    never waits; what does not                            ├▶ counters ─▶ D-Bus properties
 //!    fit is dropped and counted                            ├▶ shadow (one thread) ─▶ note
+//!                                                          ├▶ traces, where they are configured
 //!                                                          └▶ watch over what was done ─▶ note
 //! ```
 
@@ -21,12 +22,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::ServiceError;
+use super::telemetry::Traces;
 use crate::journal::{Entry, Note, Place, Sink};
 use crate::policy::{HardLimits, Policy};
 use crate::vehicle::Vehicle;
@@ -53,6 +55,8 @@ enum Work {
     Note {
         note: Note,
         bytes: usize,
+        /// When it was taken.
+        at: SystemTime,
     },
     /// Write what is there, sync, say so and end.
     Stop(SyncSender<()>),
@@ -79,6 +83,7 @@ impl Recorder {
     pub(super) fn start(
         journal: &JournalConfig,
         shadow: &ShadowConfig,
+        traces: Option<Traces>,
         policy: &Arc<Policy>,
         limits: &Arc<HardLimits>,
         vehicle: Arc<dyn Vehicle>,
@@ -94,7 +99,7 @@ impl Recorder {
         let back: Arc<dyn Sink> = recorder.clone();
         let shadow = Shadow::start(shadow, limits.clone(), back.clone())?;
         let watching = undone::start(vehicle, back, runtime);
-        let scribe = Scribe::new(settings, counting, stands, lost, shadow, watching);
+        let scribe = Scribe::new(settings, counting, stands, lost, (shadow, traces), watching);
         let spawned = thread::Builder::new().name("journal".to_owned()).spawn(move || scribe.run(&work, &waiting));
         spawned.map_err(ServiceError::Threads)?;
         recorder.note(Note::Entry(Entry::started(env!("CARGO_PKG_VERSION"), policy, limits)));
@@ -121,7 +126,10 @@ impl Sink for Recorder {
         let bytes = weight(&note);
         let fits = self.waiting.fetch_add(bytes, Ordering::AcqRel).saturating_add(bytes) <= WAITING_BYTES;
         let sent = match fits {
-            true => self.queue.try_send(Work::Note { note, bytes }).map_err(|e| matches!(e, TrySendError::Full(_))),
+            true => {
+                let work = Work::Note { note, bytes, at: SystemTime::now() };
+                self.queue.try_send(work).map_err(|e| matches!(e, TrySendError::Full(_)))
+            }
             false => Err(true),
         };
         if sent.is_err() {

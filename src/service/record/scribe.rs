@@ -13,6 +13,7 @@ use super::{Counts, Standing, Work};
 use crate::journal::{Action, Entry, Journal, JournalError, Judgement, Kind, Note, Place, Settings};
 use crate::model::VerdictReport;
 use crate::policy::Policy;
+use crate::service::telemetry::Traces;
 use crate::state::SystemClock;
 
 /// How long a journal that could not be opened is left alone.
@@ -33,6 +34,7 @@ pub(super) struct Scribe {
     /// How much of it the journal knows.
     told: u64,
     shadow: Option<Shadow>,
+    traces: Option<Traces>,
     watching: mpsc::UnboundedSender<Box<Action>>,
 }
 
@@ -42,16 +44,17 @@ impl Scribe {
         counts: watch::Sender<Counts>,
         standing: watch::Sender<Standing>,
         lost: Arc<AtomicU64>,
-        shadow: Option<Shadow>,
+        (shadow, traces): (Option<Shadow>, Option<Traces>),
         watching: mpsc::UnboundedSender<Box<Action>>,
     ) -> Self {
-        Self { settings, journal: None, retry: None, counts, standing, lost, told: 0, shadow, watching }
+        Self { settings, journal: None, retry: None, counts, standing, lost, told: 0, shadow, traces, watching }
     }
 
     pub(super) fn run(mut self, work: &Receiver<Work>, waiting: &AtomicUsize) {
         loop {
             match work.recv_timeout(TICK) {
-                Ok(Work::Note { note, bytes }) => {
+                Ok(Work::Note { note, bytes, at }) => {
+                    self.traces.iter_mut().for_each(|traces| traces.note(&note, at));
                     self.take(note);
                     waiting.fetch_sub(bytes, Ordering::AcqRel);
                 }
@@ -61,6 +64,7 @@ impl Scribe {
                     if let Some(Err(error)) = synced {
                         self.fail(&error);
                     }
+                    self.traces.iter_mut().for_each(Traces::stop);
                     // Whoever asked may have stopped waiting.
                     let _ = told.send(());
                     return;

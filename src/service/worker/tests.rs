@@ -80,7 +80,7 @@ impl Rig {
                 Arc::new(sim),
             )
         };
-        self.sessions.open(holder, make).unwrap()
+        self.sessions.open(holder, 0, make).unwrap()
     }
 
     fn say(&self, session: &Arc<OpenSession>) -> (u32, UnboundedReceiver<Told>) {

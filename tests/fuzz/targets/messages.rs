@@ -210,7 +210,7 @@ impl Stand {
         let config = format!(
             "policy = \"{0}/policies/cabin/cabin.obl\"\nlimits = \"{0}/systemd/hard-limits.toml\"\n\
              [student]\nkind = \"scripted\"\nscript = \"script.jsonl\"\n\
-             [service]\nbus = \"{address}\"\n[[vehicle.provider]]\nuser = {1}\n",
+             [service]\nbus = \"{address}\"\ncalls_per_second = 0\n[[vehicle.provider]]\nuser = {1}\n",
             root().display(),
             std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").unwrap()),
         );

@@ -59,6 +59,8 @@ do_install:append() {
     install -m 0644 ${S}/systemd/hard-limits.toml ${D}${datadir}/obligato/
     # For an image with a broker on TCP to install as a drop-in of the unit.
     install -m 0644 ${S}/systemd/obligatod-kuksa.conf ${D}${datadir}/obligato/
+    # Limits of the whole bus are the image's to set.
+    install -m 0644 ${S}/systemd/obligato-bus-limits.conf ${D}${datadir}/obligato/
     install -m 0644 ${S}/policies/cabin/cabin.obl ${D}${datadir}/obligato/
     install -m 0644 ${S}/policies/cabin/examples.toml ${D}${datadir}/obligato/
     if [ -n "${OBLIGATO_MODEL}" ]; then

@@ -1,0 +1,78 @@
+//! The socket to the bus: bytes, and the file descriptors that are passed along with them.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    Shutdown,
+};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use zbus::connection::socket::{ReadHalf, WriteHalf};
+use zbus::export::async_trait::async_trait;
+
+/// Most file descriptors of one message: what the kernel passes at once.
+const DESCRIPTORS: usize = 253;
+
+/// What comes in.
+#[derive(Debug)]
+pub(super) struct Read(pub(super) Arc<UnixStream>);
+
+/// What goes out.
+#[derive(Debug)]
+pub(super) struct Write(pub(super) Arc<UnixStream>);
+
+#[async_trait]
+impl ReadHalf for Read {
+    async fn recvmsg(&mut self, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+        let stream = &self.0;
+        stream.async_io(Interest::READABLE, || receive(stream.as_fd(), &mut *buffer)).await
+    }
+
+    fn can_pass_unix_fd(&self) -> bool {
+        true
+    }
+}
+
+#[async_trait]
+impl WriteHalf for Write {
+    async fn sendmsg(&mut self, buffer: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
+        let stream = &self.0;
+        stream.async_io(Interest::WRITABLE, || send(stream.as_fd(), buffer, fds)).await
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        Ok(rustix::net::shutdown(self.0.as_fd(), Shutdown::Both)?)
+    }
+
+    fn can_pass_unix_fd(&self) -> bool {
+        true
+    }
+}
+
+fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut passed = RecvAncillaryBuffer::new(&mut space);
+    let read = rustix::net::recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut passed, RecvFlags::CMSG_CLOEXEC)?;
+    if read.bytes == 0 {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the bus closed the connection"));
+    }
+    let rights = passed.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(fds) => Some(fds),
+        _ => None,
+    });
+    Ok((read.bytes, rights.flatten().collect()))
+}
+
+fn send(socket: BorrowedFd<'_>, buffer: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut passed = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() && !passed.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "these are more file descriptors than can be passed"));
+    }
+    // A bus that has gone is an error here and no signal.
+    Ok(rustix::net::sendmsg(socket, &[IoSlice::new(buffer)], &mut passed, SendFlags::NOSIGNAL)?)
+}

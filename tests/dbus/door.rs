@@ -1,0 +1,110 @@
+//! What does not come in at the door of the service, by the byte.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::rig::{Client, PATIENCE, Rig, Setup, calls};
+use super::support::wire::{Call, Incoming, Line, ROOT};
+
+fn explain(rule: &str) -> Call {
+    Call::new(ROOT, "org.obligato.Harness1.Policy", "Explain").texts(&[rule])
+}
+
+fn line(rig: &Rig) -> Line {
+    let line = Line::connect(rig.address()).unwrap();
+    line.patience(PATIENCE);
+    line
+}
+
+async fn rig(config: &str) -> Rig {
+    Rig::start(Setup::without_student().config(config)).await
+}
+
+/// The next answer; the bus itself sends signals.
+fn answer(line: &mut Line) -> Incoming {
+    loop {
+        let incoming = line.next().unwrap();
+        if incoming.answers != 0 {
+            return incoming;
+        }
+    }
+}
+
+fn says(answer: &Incoming, words: &str) -> bool {
+    !answer.is_return() && answer.text().contains(words)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_calls_too_often_is_told_to_wait_and_others_are_served() {
+    let rig = rig("[service]\ncalls_per_second = 20\n").await;
+    let client = Client::new(rig.connect().await).await;
+    let session = client.open().await;
+    let mut flood = line(&rig);
+    let list = Call::new(ROOT, "org.obligato.Harness1.Policy", "List");
+    let sent: Vec<u32> = (0..100).map(|_| flood.send(&list).unwrap()).collect();
+    let answers: Vec<Incoming> = sent.iter().map(|_| answer(&mut flood)).collect();
+    let served = answers.iter().filter(|a| a.is_return()).count();
+    let waits = answers.iter().filter(|a| says(a, "20 calls a second")).count();
+    assert!(served >= 20 && waits >= 1, "{served} served, {waits} told to wait");
+    assert_eq!(served + waits, sent.len(), "everybody is told: {answers:?}");
+    // Another connection of the same user has a pace of its own.
+    session.verify(&calls(&[("set_fan_speed", json!({"level": 2}))]).to_string()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(says(&flood.call(&explain("x")).unwrap(), "no rule `x`"), "after a pause it is served again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_too_large_is_refused_and_the_line_goes_on() {
+    let rig = rig("").await;
+    let mut line = line(&rig);
+    for megabytes in [5, 20, 5] {
+        let answer = line.call(&explain(&"x".repeat(megabytes << 20))).unwrap();
+        assert!(says(&answer, "more than the"), "{}", answer.text());
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    assert!(says(&line.call(&explain("x")).unwrap(), "no rule `x`"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_call_weighs_as_much_as_many_small_ones() {
+    let rig = rig("[service]\ncalls_per_second = 10\n").await;
+    let mut line = line(&rig);
+    let large = explain(&"x".repeat(400 << 10));
+    assert!(says(&line.call(&large).unwrap(), "no rule"));
+    assert!(says(&line.call(&large).unwrap(), "10 calls a second"));
+    assert!(says(&line.call(&explain("x")).unwrap(), "no rule `x`"), "a small one still fits");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_description_of_everything_weighs_more_than_the_call_that_asks_for_it() {
+    let rig = rig("[service]\ncalls_per_second = 100\n").await;
+    let mut line = line(&rig);
+    let introspect = Call::new(ROOT, "org.freedesktop.DBus.Introspectable", "Introspect");
+    let served = (0..4).filter(|_| line.call(&introspect).unwrap().is_return()).count();
+    assert!((2..4).contains(&served), "{served}");
+    assert!(says(&line.call(&explain("x")).unwrap(), "no rule `x`"), "a small one still fits");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_wants_no_answer_gets_none_whether_it_comes_in_or_not() {
+    let rig = rig("[service]\ncalls_per_second = 5\n").await;
+    let mut line = line(&rig);
+    let silent = Call { flags: 1, ..explain("x") };
+    for _ in 0..50 {
+        line.send(&silent).unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let serial = line.send(&explain("y")).unwrap();
+    let first = answer(&mut line);
+    assert_eq!(first.answers, serial, "nothing came before it: {first:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_has_no_bound_is_not_slowed_down() {
+    let rig = rig("[service]\ncalls_per_second = 0\n").await;
+    let mut line = line(&rig);
+    for _ in 0..1_000 {
+        assert!(says(&line.call(&explain("x")).unwrap(), "no rule `x`"));
+    }
+}
