@@ -1,9 +1,8 @@
 //! Full JSON-Schema check of one call, with the faults a person and a student can act on.
 
-use jsonschema::error::ValidationErrorKind;
 use serde_json::Value as Json;
 
-use super::{Inventory, ParamType, Removed, Tool};
+use super::{Inventory, ParamType, Removed, Tool, Why};
 use crate::model::{ToolCall, canonical};
 
 /// One thing wrong with a call's arguments.
@@ -114,29 +113,27 @@ fn schema(tool: &Tool, call: &ToolCall, faults: &mut Vec<ArgumentFault>) {
         return;
     };
     let arguments = call.arguments.as_json();
-    if validator.is_valid(arguments) {
+    if validator.accepts(arguments) {
         return;
     }
     let mut unexplained = false;
-    for error in validator.iter_errors(arguments) {
-        let path = error.instance_path().to_string().trim_start_matches('/').replace('/', ".");
-        if path.is_empty() {
+    for violation in validator.violations(arguments) {
+        if violation.path.is_empty() {
             // Missing and unknown names are dealt with above, by name; a name that is removed here is
             // rightly missing.
-            unexplained |= !matches!(
-                error.kind(),
-                ValidationErrorKind::Required { .. } | ValidationErrorKind::AdditionalProperties { .. }
-            );
+            unexplained |= violation.why == Why::Clause;
             continue;
         }
+        let said = violation.sentence();
+        let path = violation.path;
         if faults.iter().any(|f| f.parameter == path) {
             continue;
         }
-        let given = canonical(error.instance());
+        let given = canonical(violation.found);
         let members =
             tool.param(path.split('.').next().unwrap_or(&path)).map(|p| p.members().to_vec()).unwrap_or_default();
         let (kind, wanted) = if members.is_empty() {
-            (FaultKind::Value, error.to_string())
+            (FaultKind::Value, said)
         } else {
             (FaultKind::NotAMember, format!("it must be one of {}", members.join(", ")))
         };
@@ -172,12 +169,12 @@ impl Tool {
                 Some(_) => Err("the schema of the result cannot be read".to_owned()),
             };
         };
-        match validator.iter_errors(result).next() {
+        match validator.violations(result).first() {
             None => Ok(()),
-            Some(error) => {
-                let path = error.instance_path().to_string().trim_start_matches('/').replace('/', ".");
+            Some(violation) => {
+                let path = &violation.path;
                 let place = if path.is_empty() { String::new() } else { format!("`{path}`: ") };
-                Err(format!("{place}{}", error.masked_with("the value")))
+                Err(format!("{place}{}", violation.about(&"the value")))
             }
         }
     }

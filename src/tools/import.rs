@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::{Schema, SchemaError};
+
 /// A tool as its definition file describes it; a policy's effect model adds the rest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedTool {
@@ -44,11 +46,13 @@ pub enum ImportError {
     /// A name is used twice.
     #[error("the tool `{0}` is defined twice; a name must be unique")]
     Duplicate(String),
-    /// The parameters are not a JSON Schema.
-    #[error("the parameters of `{tool}` are not a JSON Schema: {why}")]
+    /// The parameters or the result are not a JSON Schema that can be held against a call.
+    #[error("the schema of the {what} of `{tool}` cannot be used: {why}")]
     Schema {
         /// The tool.
         tool: String,
+        /// Parameters or result.
+        what: &'static str,
         /// What is wrong.
         why: String,
     },
@@ -109,8 +113,9 @@ pub fn import(text: &str) -> Result<Vec<ImportedTool>, ImportError> {
         if tools.iter().any(|t| t.name == tool.name) {
             return Err(ImportError::Duplicate(tool.name));
         }
-        jsonschema::validator_for(&tool.parameters)
-            .map_err(|e| ImportError::Schema { tool: tool.name.clone(), why: e.to_string() })?;
+        let unusable = |what, e: SchemaError| ImportError::Schema { tool: tool.name.clone(), what, why: e.to_string() };
+        Schema::read(&tool.parameters).map_err(|e| unusable("parameters", e))?;
+        tool.output.as_ref().map(Schema::read).transpose().map_err(|e| unusable("result", e))?;
         tools.push(tool);
     }
     Ok(tools)

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::ImportError;
+use super::{ImportError, Schema};
 use crate::model::{Resolution, ToolName};
 
 /// What a tool does to the world (design §1).
@@ -92,9 +92,9 @@ pub struct Tool {
     /// The JSON Schema of the result, as text, if declared.
     pub output: Option<String>,
     #[serde(skip)]
-    validator: OnceLock<Option<jsonschema::Validator>>,
+    validator: OnceLock<Option<Schema>>,
     #[serde(skip)]
-    result_validator: OnceLock<Option<jsonschema::Validator>>,
+    result_validator: OnceLock<Option<Schema>>,
 }
 
 impl Clone for Tool {
@@ -137,6 +137,7 @@ impl Tool {
     pub fn from_import(imported: &super::ImportedTool) -> Result<Self, ImportError> {
         let params = params_of(&imported.parameters).ok_or_else(|| ImportError::Schema {
             tool: imported.name.clone(),
+            what: "parameters",
             why: "expected an object with `properties`".to_owned(),
         })?;
         Ok(Self {
@@ -167,12 +168,12 @@ impl Tool {
 
     /// The compiled schema, built on first use unless [`Inventory::warm`] came before: a blob of sixty tools loads without paying for the
     /// tools that a drive never calls. `None` when the text is no schema, which `compile` excludes.
-    pub(super) fn validator(&self) -> Option<&jsonschema::Validator> {
+    pub(super) fn validator(&self) -> Option<&Schema> {
         self.validator.get_or_init(|| compiled(&self.schema)).as_ref()
     }
 
     /// The same for the result; `None` also where no schema of it is declared.
-    pub(super) fn result_validator(&self) -> Option<&jsonschema::Validator> {
+    pub(super) fn result_validator(&self) -> Option<&Schema> {
         self.result_validator.get_or_init(|| compiled(self.output.as_ref()?)).as_ref()
     }
 }
@@ -191,8 +192,8 @@ impl Param {
     }
 }
 
-fn compiled(schema: &str) -> Option<jsonschema::Validator> {
-    jsonschema::validator_for(&serde_json::from_str(schema).ok()?).ok()
+fn compiled(schema: &str) -> Option<Schema> {
+    Schema::read(&serde_json::from_str(schema).ok()?).ok()
 }
 
 fn params_of(schema: &Json) -> Option<Vec<Param>> {

@@ -10,6 +10,7 @@ mod import;
 mod inventory;
 mod lacking;
 mod removed;
+mod schema;
 mod topic;
 
 pub use check::{ArgumentFault, FaultKind};
@@ -18,4 +19,5 @@ pub use import::{ImportError, ImportedTool, import};
 pub use inventory::{Inventory, Kind, Param, ParamType, Tool, ToolIx};
 pub use lacking::lacking;
 pub use removed::Removed;
+pub use schema::{Schema, SchemaError, Violation, Why};
 pub use topic::Topic;

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::fault::TemplateFault;
 use super::syntax::ValueText;
 use crate::state::Literal;
-use crate::tools::{Param, ParamType, Tool};
+use crate::tools::{Param, ParamType, Schema, Tool};
 
 /// A written value as JSON for an argument of that type; `None` when it holds a hole.
 pub(crate) fn json(value: &ValueText, kind: &ParamType) -> Option<Json> {
@@ -71,6 +71,6 @@ fn admits(tool: &Tool, param: &Param, value: &Json) -> Result<(), TemplateFault>
     let Some(of) = schema.get("properties").and_then(|p| p.get(&param.name)) else { return Ok(()) };
     // A reference into the whole schema cannot be followed from the argument alone; the engine
     // checks the finished call again.
-    let Ok(validator) = jsonschema::validator_for(of) else { return Ok(()) };
-    validator.validate(value).map_err(|e| fault(e.to_string()))
+    let Ok(of) = Schema::read(of) else { return Ok(()) };
+    of.violations(value).first().map_or(Ok(()), |violation| Err(fault(violation.sentence())))
 }
