@@ -1,10 +1,9 @@
 //! Results that a test writes down: only what the tool can say, in part or whole.
 
-use jsonschema::error::ValidationErrorKind;
 use serde_json::Value as Json;
 
 use crate::compile::names::Near;
-use crate::tools::Tool;
+use crate::tools::{Schema, Tool, Why};
 
 /// What no result of the tool can be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,14 +37,10 @@ pub(super) fn check(tool: &Tool, payload: Option<&str>, result: &Json) -> Result
     // Of wrapping and payload the schema may describe both or the payload alone.
     let result = if wrapped.is_some() { result } else { inner.unwrap_or(result) };
     misnamed(&schema, result, "").map_or(Ok(()), |(path, near)| Err(ResultFault::Field { path, near }))?;
-    let Ok(validator) = jsonschema::validator_for(&schema) else { return Ok(()) };
-    let wrong = |error: &jsonschema::ValidationError<'_>| !matches!(error.kind(), ValidationErrorKind::Required { .. });
-    match validator.iter_errors(result).find(wrong) {
+    let Ok(schema) = Schema::read(&schema) else { return Ok(()) };
+    match schema.violations(result).into_iter().find(|violation| violation.why != Why::Missing) {
         None => Ok(()),
-        Some(error) => {
-            let path = error.instance_path().to_string().trim_start_matches('/').replace('/', ".");
-            Err(ResultFault::Value { path, why: error.to_string() })
-        }
+        Some(violation) => Err(ResultFault::Value { why: violation.sentence(), path: violation.path }),
     }
 }
 
