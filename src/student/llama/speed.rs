@@ -36,6 +36,8 @@ pub struct Speeds {
     pub one: Duration,
     /// Five drafts of the same prompt together.
     pub five: Duration,
+    /// Tokens that stand before what is generated.
+    pub depth: usize,
 }
 
 /// Measures a model `rounds` times and takes medians.
@@ -85,7 +87,8 @@ pub fn speeds(config: &LlamaConfig, inventory: &Inventory, rounds: usize) -> Res
     drop(first);
     let [prompt, plain, grammar, cold, kept, one, five] = times.map(median);
     let span = Duration::from_secs_f64;
-    Ok(Speeds { prompt, plain, grammar, cold: span(cold), kept: span(kept), one: span(one), five: span(five) })
+    let depth = head.len() + tail.len();
+    Ok(Speeds { prompt, plain, grammar, cold: span(cold), kept: span(kept), one: span(one), five: span(five), depth })
 }
 
 const GREEDY: Sampling = Sampling { temperature: 0.0, seed: 0 };

@@ -39,6 +39,7 @@ pub(super) struct Measure {
 
 #[cfg(feature = "llama")]
 mod run {
+    use std::path::Path;
     use std::process::Command;
 
     use serde_json::Value as Json;
@@ -61,7 +62,8 @@ mod run {
             let (mut own, mut others) = (Vec::new(), Vec::new());
             for _ in 0..self.rounds {
                 own.push(speeds(config, &policy.inventory, 1).map_err(|e| CliError::Peer(e.to_string()))?);
-                others.extend(self.other(config)?);
+                let depth = own.last().map_or(0, |speeds: &Speeds| speeds.depth);
+                others.extend(self.other(config, depth)?);
             }
             let median = |of: &dyn Fn(&Speeds) -> f64| middle(own.iter().map(of).collect());
             let mut measures = Vec::new();
@@ -97,26 +99,32 @@ mod run {
             Ok(Speed { model, measures })
         }
 
-        /// Prompt and generation, in tokens a second, as llama.cpp's own bench has them.
-        fn other(&self, config: &LlamaConfig) -> Result<Option<[f64; 2]>, CliError> {
+        /// Prompt and generation, in tokens a second, as llama.cpp's own bench has them. It generates after as many
+        /// tokens as we do: attention over them takes its time.
+        fn other(&self, config: &LlamaConfig, depth: usize) -> Result<Option<[f64; 2]>, CliError> {
             let Some(program) = &self.against else { return Ok(None) };
-            let failed = |why: String| CliError::Peer(format!("{}: {why}", program.display()));
-            let flash = config.flash_attention.is_some_and(|on| on);
-            let output = Command::new(program)
-                .arg("-m")
-                .arg(&config.path)
-                .args(["-p", "512", "-n", "64", "-r", "1", "-o", "json", "-t"])
-                .arg(config.threads.to_string())
-                .args(["-fa", if flash { "1" } else { "0" }])
-                .output()
-                .map_err(|e| failed(e.to_string()))?;
-            let runs: Vec<Json> = serde_json::from_slice(&output.stdout).map_err(|e| failed(e.to_string()))?;
-            let speed = |generated: bool| {
-                let mut of = runs.iter().filter(|r| (r["n_gen"].as_u64() > Some(0)) == generated);
-                of.find_map(|r| r["avg_ts"].as_f64())
-            };
-            Ok(speed(false).zip(speed(true)).map(|(prompt, generation)| [prompt, generation]))
+            let prompt = alone(program, config, ["-p", "512", "-n", "0", "-d", "0"])?;
+            let generation = alone(program, config, ["-p", "0", "-n", "64", "-d", &depth.to_string()])?;
+            Ok(Some([prompt, generation]))
         }
+    }
+
+    /// One measure of llama.cpp's own bench, in tokens a second.
+    fn alone(program: &Path, config: &LlamaConfig, what: [&str; 6]) -> Result<f64, CliError> {
+        let failed = |why: String| CliError::Peer(format!("{}: {why}", program.display()));
+        let flash = config.flash_attention.is_some_and(|on| on);
+        let output = Command::new(program)
+            .arg("-m")
+            .arg(&config.path)
+            .args(what)
+            .args(["-r", "1", "-o", "json", "-t"])
+            .arg(config.threads.to_string())
+            .args(["-fa", if flash { "1" } else { "0" }])
+            .output()
+            .map_err(|e| failed(e.to_string()))?;
+        let runs: Vec<Json> = serde_json::from_slice(&output.stdout).map_err(|e| failed(e.to_string()))?;
+        let speed = runs.first().and_then(|run| run.get("avg_ts")).and_then(Json::as_f64);
+        speed.ok_or_else(|| failed("it tells no speed; is it `llama-bench`?".to_owned()))
     }
 
     fn middle(mut values: Vec<f64>) -> f64 {
