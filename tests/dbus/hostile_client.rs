@@ -9,9 +9,12 @@ use super::super::support::wire::{Call, Line, ROOT};
 /// What one deed may take; then it lets go.
 const DEED: Duration = Duration::from_millis(400);
 
+/// Something that a client had better not do, to the bus at an address.
+type Deed = fn(&str) -> std::io::Result<()>;
+
 /// Does one deed after the other while it is told to; how many.
 pub(super) fn rage(address: &str, now: &AtomicBool, over: &dyn Fn() -> bool) -> u64 {
-    let all: [(&str, fn(&str) -> std::io::Result<()>); 9] = [
+    let all: [(&str, Deed); 9] = [
         ("malformed", malformed),
         ("wrong", wrong),
         ("large", large),
