@@ -99,7 +99,8 @@ async fn a_side_whose_news_was_dropped_is_found_all_the_same() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_without_a_usable_signal_of_the_side_says_so_in_the_table_and_moves_nothing_by_it() {
-    let changes: [(fn(&mut Vec<crate::proto::Metadata>), Fit); 3] = [
+    type Change = fn(&mut Vec<crate::proto::Metadata>);
+    let changes: [(Change, Fit); 3] = [
         (|tree| tree.retain(|m| m.path != DRIVER_SIDE), Fit::Missing),
         (
             |tree| tree.iter_mut().find(|m| m.path == DRIVER_SIDE).unwrap().data_type = DataType::Uint8.into(),
