@@ -331,5 +331,9 @@ impl CliError {
 /// Runs what talks to the bus.
 fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|e| CliError::Peer(format!("the client cannot start: {e}")))?.block_on(work)
+    let runtime = runtime.map_err(|e| CliError::Peer(format!("the client cannot start: {e}")))?;
+    let done = runtime.block_on(work);
+    // A thread that waits for a disk which hangs would wait for ever.
+    runtime.shutdown_background();
+    done
 }

@@ -12,7 +12,8 @@ use serde_json::json;
 use super::{CliError, Exit, block_on, load};
 use crate::cli::output::screen;
 use crate::service::Config;
-use crate::vehicle::kuksa::{Field, Fit, KuksaError, Settings, Survey};
+use crate::vehicle::Cause;
+use crate::vehicle::kuksa::{CallError, Field, Fit, KuksaError, Settings, Survey};
 
 /// Look at the car behind a KUKSA databroker: does the policy's mapping fit, what do the signals say.
 ///
@@ -79,7 +80,7 @@ struct Common {
 }
 
 impl Common {
-    async fn survey(&self) -> Result<Survey, CliError> {
+    async fn survey(&self) -> Result<(Survey, Peer), CliError> {
         let config = match &self.config {
             Some(path) => Config::read(path).map_err(|e| CliError::Unknown(e.to_string()))?,
             None => Config::default(),
@@ -88,6 +89,7 @@ impl Common {
             CliError::Unknown("whose mapping? name a compiled policy with --policy, or a --config that does".to_owned())
         })?;
         let policy = Arc::new(load::policy(&policy)?);
+        let whence = self.whence();
         let known = config.vehicle.kuksa;
         let settings = Settings {
             address: self.address.clone().unwrap_or(known.address),
@@ -96,24 +98,58 @@ impl Common {
             token: self.token.clone().or(known.token),
             timeout_ms: known.timeout_ms,
         };
-        Survey::take(&settings, policy).await.map_err(|error| match error {
-            KuksaError::Call(error) => peer(&settings, error),
-            other => CliError::Unknown(other.to_string()),
-        })
+        let peer = Peer { address: settings.address.clone(), whence };
+        match Survey::take(&settings, policy).await {
+            Ok(survey) => Ok((survey, peer)),
+            Err(KuksaError::Call(error)) => Err(peer.lost(&error)),
+            Err(other) => Err(CliError::Unknown(other.to_string())),
+        }
+    }
+
+    /// Where the address comes from.
+    fn whence(&self) -> String {
+        match (&self.address, &self.config) {
+            (Some(_), _) => "as --address says".to_owned(),
+            (None, Some(path)) => format!("by [vehicle.kuksa] of {}, or its default", path.display()),
+            (None, None) => "the default".to_owned(),
+        }
     }
 }
 
-fn peer(settings: &Settings, error: crate::vehicle::kuksa::CallError) -> CliError {
-    CliError::Peer(format!("the databroker at {} did not give {error}", settings.address))
+/// The databroker that is asked.
+struct Peer {
+    address: String,
+    whence: String,
+}
+
+impl Peer {
+    /// It did not give what it was asked for: what to do about it.
+    fn lost(&self, error: &CallError) -> CliError {
+        let remedy = match error.cause {
+            Cause::Unreachable => {
+                "is it running there? --address, or `address` in [vehicle.kuksa] of --config, names another place"
+            }
+            Cause::Frozen => "it is there and does not answer in time; look at its log, or raise `timeout_ms`",
+            Cause::Token => "a token that it accepts is named by --token, or `token` in [vehicle.kuksa]",
+            Cause::Denied => "the token needs the scope `read`",
+            _ => "look at its log",
+        };
+        let Self { address, whence } = self;
+        CliError::Peer(format!("the databroker at {address} ({whence}) did not give {error}; {remedy}"))
+    }
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     block_on(async {
         match &args.command {
-            Command::Check { common, all } => check(&common.survey().await?, *all, common.json),
-            Command::Get { common, fields } => get(&common.survey().await?, fields, common.json).await,
+            Command::Check { common, all } => check(&common.survey().await?.0, *all, common.json),
+            Command::Get { common, fields } => {
+                let (survey, peer) = common.survey().await?;
+                get(&survey, &peer, fields, common.json).await
+            }
             Command::Watch { common, fields, seconds } => {
-                watch(&common.survey().await?, fields, *seconds, common.json).await
+                let (survey, peer) = common.survey().await?;
+                watch(&survey, &peer, fields, *seconds, common.json).await
             }
         }
     })
@@ -127,11 +163,12 @@ fn check(survey: &Survey, all: bool, json: bool) -> Result<Exit, CliError> {
     let mut write = || -> io::Result<()> {
         if json {
             let report = json!({
-                "broker": survey.broker, "signals": table, "misfits": misfits, "served": served, "unserved": unserved,
+                "broker": survey.broker, "vss": survey.version(), "signals": table, "misfits": misfits, "served": served, "unserved": unserved,
             });
             return writeln!(out, "{report}");
         }
-        writeln!(out, "{}: {} signals mapped, {misfits} do not fit", survey.broker, table.len())?;
+        let (broker, version, signals) = (&survey.broker, survey.version(), table.len());
+        writeln!(out, "{broker}: {signals} signals mapped for VSS {version}, {misfits} do not fit")?;
         let rows: Vec<[String; 3]> = table
             .iter()
             .filter(|row| all || row.fit != Fit::Fits)
@@ -145,8 +182,8 @@ fn check(survey: &Survey, all: bool, json: bool) -> Result<Exit, CliError> {
     Ok(if misfits == 0 { Exit::Done } else { Exit::No })
 }
 
-async fn get(survey: &Survey, wanted: &[String], json: bool) -> Result<Exit, CliError> {
-    let fields = survey.read().await.map_err(|error| CliError::Peer(error.to_string()))?;
+async fn get(survey: &Survey, peer: &Peer, wanted: &[String], json: bool) -> Result<Exit, CliError> {
+    let fields = survey.read().await.map_err(|error| peer.lost(&error))?;
     known(&fields, wanted)?;
     let fields: Vec<Field> = fields.into_iter().filter(|f| wanted.is_empty() || wanted.contains(&f.field)).collect();
     let mut out = screen();
@@ -161,7 +198,13 @@ async fn get(survey: &Survey, wanted: &[String], json: bool) -> Result<Exit, Cli
     Ok(if fields.iter().any(|f| f.value.is_null()) { Exit::No } else { Exit::Done })
 }
 
-async fn watch(survey: &Survey, wanted: &[String], seconds: Option<u64>, json: bool) -> Result<Exit, CliError> {
+async fn watch(
+    survey: &Survey,
+    peer: &Peer,
+    wanted: &[String],
+    seconds: Option<u64>,
+    json: bool,
+) -> Result<Exit, CliError> {
     let mut before: HashMap<String, serde_json::Value> = HashMap::new();
     let mut failed = None;
     let mut unknown = None;
@@ -192,7 +235,7 @@ async fn watch(survey: &Survey, wanted: &[String], seconds: Option<u64>, json: b
         () = tokio::time::sleep(limit) => Ok(()),
         _ = tokio::signal::ctrl_c() => Ok(()),
     };
-    ended.map_err(|error| CliError::Peer(error.to_string()))?;
+    ended.map_err(|error| peer.lost(&error))?;
     match failed.or(unknown) {
         Some(error) => Err(error),
         None => Ok(Exit::Done),

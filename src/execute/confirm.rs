@@ -41,7 +41,8 @@ pub(super) struct Confirmation {
 
 impl Confirmation {
     /// The outcome in the light of the readings, and why it is another one than claimed: a write is done
-    /// only when the car says so.
+    /// only when the car says so. That nothing has moved by its deadline is no failure: whoever took the order may
+    /// have it in a queue, and carry it out later.
     pub(super) fn judge(&self, claimed: Outcome) -> (Outcome, Option<Cause>) {
         if let Some(why) = &self.missing {
             return (Outcome::Unknown(format!("it could not be read back: {why}").into()), Some(Cause::Unread));
@@ -56,7 +57,7 @@ impl Confirmation {
             (true, ..) => (claimed, None),
             (false, true, false) => {
                 let why = format!("nothing changed: {}", wrong.join(", "));
-                (Outcome::Failed(why.into()), Some(Cause::Ignored))
+                (Outcome::Unknown(why.into()), Some(Cause::Ignored))
             }
             (false, _, true) => (Outcome::Unknown(wrong.join(", ").into()), Some(Cause::Partial)),
             (false, false, false) => (Outcome::Unknown(wrong.join(", ").into()), Some(Cause::OtherValue)),
@@ -119,7 +120,7 @@ async fn once(
     for read in reads {
         let Some(declared) = policy.inventory.at(read) else { continue };
         let mut call = ToolCall::new(declared.name.as_str(), Default::default());
-        call.id = CallId::from(format!("readback_{}", declared.name).as_str());
+        call.id = CallId::of_read_back(&declared.name);
         match perform(vehicle, due.clock(), &call, due.left().max(READING)).await.outcome {
             Outcome::Done(payload) => {
                 world.observe_payload(&policy.model, read, &payload);

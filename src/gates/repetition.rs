@@ -13,7 +13,9 @@ gate! {
     ///
     /// # Blocks
     /// The identical call after a failure, whatever the order or spelling of its arguments, until
-    /// something was learned: a later successful read of what it writes. A read that failed is not
+    /// something was learned: a later successful read of what it writes. The reading that belongs to the call and
+    /// found that it had not arrived counts only once the driver spoke again: it may still be under way. A read that
+    /// failed is not
     /// repeated before the driver spoke again. A call already made twice in this turn is not made a
     /// third time unless a write came in between. A name that was not found is not tried again with words
     /// added that nobody said (`Bath`, then `Bath Somerset`).
@@ -86,13 +88,18 @@ fn failure(past: &PastCall) -> Option<&str> {
 }
 
 /// Whether something was learned since a call failed. For a write: a later successful reading of a
-/// field that it sets. For a read, and for a write of which the model knows no field: the driver spoke.
+/// field that it sets; its own read-back is that only after the driver, who was told of it, spoke again. For a
+/// read, and for a write of which the model knows no field: the driver spoke.
 fn is_rearmed(view: &View<'_>, tool: ToolIx, call: &ToolCall, last: CallRef, past: &PastCall) -> bool {
     let model = &view.policy.model;
     let written = model.writes(tool, &call.arguments, view.history.side());
+    let spoke = past.turn < view.history.turn();
     if written.is_empty() {
-        return past.turn < view.history.turn();
+        return spoke;
     }
+    let after = view.history.calls().iter().skip(last.0 as usize + 1);
+    let own = after.take_while(|past| past.call.id.is_read_back()).count();
+    let last = if spoke { last } else { CallRef(last.0.saturating_add(u32::try_from(own).unwrap_or(u32::MAX))) };
     let mut reads = written.iter().filter_map(|w| model.attribute(model.owner(w.cell)?.0)?.read);
     reads.any(|read| view.history.calls_of(read).rev().take_while(|(r, _)| *r > last).any(|(_, p)| p.succeeded()))
 }
@@ -169,6 +176,28 @@ mod tests {
                 .history()
         };
         assert_eq!(found("move_door", door(), read), 0);
+    }
+
+    #[test]
+    fn blocks_a_retry_after_nothing_but_its_own_read_back_until_the_driver_speaks() {
+        let policy = kitchen();
+        let mut history = Talk::new(&policy).driver("open the oven a bit").failed("move_door", door()).history();
+        let read = |history: &mut History, id: &str| {
+            let mut call = crate::model::ToolCall::new("get_door_positions", Default::default());
+            call.id = id.into();
+            let reference = history.called(&policy.inventory, call);
+            let payload = std::sync::Arc::new(json!({"door_oven_position": 0}));
+            history.settle(&policy.model, &policy.inventory, reference, Outcome::Done(payload), None);
+        };
+        let blocked = |history: &History| check(&GATE, &policy, history, &calls(&[("move_door", door())])).len();
+        let own = crate::model::CallId::of_read_back(&"get_door_positions".into());
+        read(&mut history, own.as_str());
+        assert_eq!(blocked(&history), 1, "it may still be on its way");
+        let mut told = history.clone();
+        told.heard("again please");
+        assert_eq!(blocked(&told), 0);
+        read(&mut history, "another");
+        assert_eq!(blocked(&history), 0);
     }
 
     #[test]

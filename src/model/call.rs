@@ -49,10 +49,23 @@ impl fmt::Display for ToolName {
 #[serde(transparent)]
 pub struct CallId(Arc<str>);
 
+/// What identifiers of readings begin with that follow a write to see what became of it.
+const READ_BACK: &str = "readback_";
+
 impl CallId {
     /// The identifier as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The identifier of a reading that follows a write to see what became of it.
+    pub fn of_read_back(read: &ToolName) -> Self {
+        Self::from(format!("{READ_BACK}{read}").as_str())
+    }
+
+    /// Whether it is such a reading.
+    pub fn is_read_back(&self) -> bool {
+        self.0.starts_with(READ_BACK)
     }
 }
 

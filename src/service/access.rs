@@ -99,6 +99,10 @@ pub(super) struct Licence {
     pub(super) names: Vec<String>,
     /// The tools it may provide; none: every one.
     pub(super) tools: Option<Vec<String>>,
+    /// The tools that entries name for it.
+    pub(super) named: Vec<String>,
+    /// Its user.
+    pub(super) user: u32,
 }
 
 /// What the configuration lets a connection provide. Several entries that fit add up.
@@ -109,7 +113,7 @@ pub(super) async fn licence(
 ) -> Result<Licence, Refusal> {
     let bus = DBusProxy::new(connection).await?;
     let user = user(connection, caller).await?;
-    let mut licence = Licence { names: Vec::new(), tools: Some(Vec::new()) };
+    let mut licence = Licence { tools: Some(Vec::new()), user, ..Licence::default() };
     let mut fits = false;
     for entry in entries {
         if entry.user.is_some_and(|wanted| wanted != user) {
@@ -126,6 +130,7 @@ pub(super) async fn licence(
             licence.names.push(name.clone());
         }
         fits = true;
+        licence.named.extend(entry.tools.iter().flatten().cloned());
         licence.tools = match (licence.tools, &entry.tools) {
             (Some(mut all), Some(more)) => {
                 all.extend(more.iter().cloned());

@@ -14,8 +14,17 @@ use crate::state::Side;
 use crate::vehicle::{Answer, Cause, Pending, Trouble, Vehicle};
 
 /// Sets a car up for a policy: which tools it serves by which signals stands in the policy's effect model.
-/// With it comes the place and time that a simulated car starts with.
-pub(super) type Build = Box<dyn Fn(&Arc<Policy>) -> Result<(Arc<dyn Vehicle>, String), ServiceError> + Send + Sync>;
+pub(super) type Build = Box<dyn Fn(&Arc<Policy>) -> Result<Built, ServiceError> + Send + Sync>;
+
+/// A car that was set up.
+pub(super) struct Built {
+    /// All of it.
+    pub(super) vehicle: Arc<dyn Vehicle>,
+    /// What of it carries calls out itself, without providers; none: that is only simulated.
+    pub(super) itself: Option<Arc<dyn Vehicle>>,
+    /// Place and time that a simulated car starts with.
+    pub(super) situation: String,
+}
 
 /// The car, and how often any session wrote to it.
 #[derive(Clone)]
@@ -47,6 +56,7 @@ struct Sleep {
 pub(super) struct Fitted {
     ground: [u8; 32],
     vehicle: Arc<dyn Vehicle>,
+    itself: Option<Arc<dyn Vehicle>>,
 }
 
 impl Fitted {
@@ -59,8 +69,8 @@ impl Fitted {
 impl Car {
     /// A car that is set up for a policy, and the place and time that it starts with.
     pub(super) fn new(build: Build, policy: &Arc<Policy>) -> Result<(Self, String), ServiceError> {
-        let (vehicle, situation) = build(policy)?;
-        let fitted = RwLock::new(Fitted { ground: policy.ground_digest(), vehicle });
+        let Built { vehicle, itself, situation } = build(policy)?;
+        let fitted = RwLock::new(Fitted { ground: policy.ground_digest(), vehicle, itself });
         Ok((
             Self {
                 shared: Arc::new(Shared { build, fitted, writes: AtomicU64::new(0), sleep: watch::Sender::default() }),
@@ -76,13 +86,18 @@ impl Car {
         if now.ground == ground {
             return Ok(now);
         }
-        let (vehicle, _) = (self.shared.build)(&Arc::new(policy.clone()))?;
-        Ok(Fitted { ground, vehicle })
+        let Built { vehicle, itself, .. } = (self.shared.build)(&Arc::new(policy.clone()))?;
+        Ok(Fitted { ground, vehicle, itself })
     }
 
     /// Puts a car in the place of the one before it. Between turns only: no call is under way.
     pub(super) fn refit(&self, fitted: Fitted) {
         *self.shared.fitted.write().unwrap_or_else(PoisonError::into_inner) = fitted;
+    }
+
+    /// Whether a real car carries a tool out itself, without any provider.
+    pub(super) fn serves_itself(&self, tool: &str) -> bool {
+        self.fitted().itself.is_some_and(|car| car.serves(tool))
     }
 
     /// The machine is about to sleep, whatever the car is made of: what is under way ends, nothing begins

@@ -44,7 +44,7 @@ pub enum Refusal {
     WrongKind(String),
     /// What the provider takes is not seen to cover the policy's schema of the tool.
     WrongSchema(String),
-    /// Somebody else provides the tool.
+    /// Somebody else provides the tool, or the car itself carries it out.
     AlreadyProvided(String),
     /// No such rule.
     NoRule(String),
@@ -111,7 +111,8 @@ impl From<Rejected> for Refusal {
             Rejected::NotYours(_) => Self::NotAProvider(why),
             Rejected::Kind { .. } => Self::WrongKind(why),
             Rejected::Unreadable { .. } | Rejected::Schema { .. } => Self::WrongSchema(why),
-            Rejected::Provided { .. } => Self::AlreadyProvided(why),
+            Rejected::Provided { .. } | Rejected::Served(_) => Self::AlreadyProvided(why),
+            Rejected::Unanswered { .. } => Self::TooMany(why),
         }
     }
 }

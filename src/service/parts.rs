@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use zbus::names::WellKnownName;
 
 use super::ServiceError;
-use super::car::{Build, Car};
+use super::car::{Build, Built, Car};
 use super::compiler::compiler;
 use super::config::{Config, ProviderConfig, VehicleConfig, VehicleKind};
 use super::in_force::InForce;
@@ -83,9 +83,10 @@ fn assemble(config: &Config, policy: &Arc<Policy>, runtime: &Handle) -> Result<A
     let (beside, setting, handle) = (providers.clone(), config.vehicle.clone(), runtime.clone());
     let build: Build = Box::new(move |policy: &Arc<Policy>| {
         let (base, situation) = vehicle(&setting, policy, &handle)?;
-        let rest = Others::new(base, beside.clone());
-        let car: Arc<dyn Vehicle> = Arc::new(Routes::new(vec![beside.clone(), Arc::new(rest)]));
-        Ok::<_, ServiceError>((car, situation))
+        let simulated = setting.kind == VehicleKind::Sim;
+        let rest = Others::new(base.clone(), beside.clone(), simulated);
+        let vehicle: Arc<dyn Vehicle> = Arc::new(Routes::new(vec![beside.clone(), Arc::new(rest)]));
+        Ok::<_, ServiceError>(Built { vehicle, itself: (!simulated).then_some(base), situation })
     });
     let (car, situation) = Car::new(build, policy)?;
     Ok(Assembled { car, situation, providers, removed })

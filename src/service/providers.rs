@@ -69,8 +69,9 @@ impl ProvidersObject {
     /// The calling connection carries out these tools from now on, instead of any that it registered
     /// before. `object` is its object with the interface `org.obligato.Provider1`; each tool is its name,
     /// `read`, `write` or `compute`, and the JSON Schema of the arguments that the provider takes, which
-    /// must cover the policy's. All tools are accepted, or none. The registration goes when the
-    /// connection goes.
+    /// must cover the policy's. All tools are accepted, or none. What a real car carries out itself is taken over
+    /// only where the configuration names it. The registration goes when the connection goes, and with the third
+    /// call that it leaves unanswered: it may register again once they are answered.
     ///
     /// Errors: NotAProvider, UnknownTool, WrongKind, WrongSchema, AlreadyProvided, BadArgument, TooMany,
     /// Stopping.
@@ -93,11 +94,13 @@ impl ProvidersObject {
             connection: connection.clone(),
             owner: caller.clone(),
             object: object.into(),
+            user: licence.user,
             names: licence.names,
             tools: licence.tools,
+            named: licence.named,
         };
-        let providers = &self.harness.providers;
-        providers.register(applicant, &offered).inspect_err(|why| {
+        let (providers, car) = (&self.harness.providers, &self.harness.car);
+        providers.register(applicant, &offered, &|tool| car.serves_itself(tool)).inspect_err(|why| {
             tracing::warn!(provider = caller.as_str(), %why, "a registration was refused");
         })?;
         // The caller may have left, or lost its name, before it was in the table that is cleared then.

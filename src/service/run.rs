@@ -33,6 +33,9 @@ use crate::vehicle::Providers;
 /// Threads of the runtime: one may wait for the bus while the other answers. Turns have their own.
 const THREADS: usize = 2;
 
+/// Time that work beside the turns has to end, once the service has.
+const LAST: Duration = Duration::from_secs(2);
+
 /// Runs the service until it is told to stop.
 ///
 /// # Errors
@@ -45,11 +48,20 @@ pub fn run(config: Config) -> Result<(), ServiceError> {
         .enable_all()
         .build()
         .map_err(ServiceError::Threads)?;
-    let parts = parts::load(&config, runtime.handle())?;
+    let parts = match parts::load(&config, runtime.handle()) {
+        Ok(parts) => parts,
+        Err(error) => {
+            runtime.shutdown_timeout(LAST);
+            return Err(error);
+        }
+    };
     // Nobody waits for this: a check that comes first gathers what it needs itself.
     let policy = parts.in_force.get();
     drop(runtime.spawn_blocking(move || policy.warm()));
-    runtime.block_on(serve(config, parts))
+    let served = runtime.block_on(serve(config, parts));
+    // A thread that waits for a disk which hangs would wait for ever.
+    runtime.shutdown_timeout(LAST);
+    served
 }
 
 /// What a configuration names, loaded.

@@ -12,15 +12,20 @@
 //!    └── org.obligato.Provider1.Call(s tool, s arguments, s call, t expiry) → (s status, s result)
 //! ```
 //!
-//! A tool that was ever provided, or that the configuration reserves, is left to providers for good:
-//! no simulated car takes over what a real service began ([`Others`]).
+//! A tool that the configuration reserves is left to providers for good, and in a simulated car one that was ever
+//! provided: it does not take over what a real service began ([`Others`]). What a real car carries out itself is
+//! provided only by whom the configuration names it for.
+//!
+//! A call that is given up unanswered keeps its place among the replies that the bus lets our connection wait for,
+//! so whoever leaves a few of them is put out until it answered or left (`unanswered`).
 
 mod ask;
 mod register;
+mod unanswered;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -35,26 +40,20 @@ pub use ask::{PROVIDER_INTERFACE, RESULT_BYTES};
 pub use register::{Applicant, Offered, Rejected};
 
 use ask::Line;
+use unanswered::{Desk, Table};
 
 /// The registered providers, as a part of the car.
 pub struct Providers {
     policy: RwLock<Arc<Policy>>,
     clock: Arc<dyn Clock>,
-    table: Mutex<Table>,
-    /// Counts what happened to registrations, and wakes whoever announces it.
-    changes: watch::Sender<u64>,
-}
-
-#[derive(Default)]
-struct Table {
-    /// Tools that are left to providers.
-    reserved: BTreeSet<ToolName>,
-    by_tool: BTreeMap<ToolName, Arc<Registration>>,
+    desk: Arc<Desk>,
 }
 
 /// One provider with its tools.
 struct Registration {
     line: Line,
+    /// The user behind its connection.
+    user: u32,
     /// Under which names of the configuration it may register; none: by its user.
     names: Vec<String>,
     ended: watch::Sender<bool>,
@@ -69,8 +68,8 @@ impl fmt::Debug for Providers {
 impl Providers {
     /// Nobody yet. `reserved` tools are carried out by providers only.
     pub fn new(policy: Arc<Policy>, reserved: impl IntoIterator<Item = ToolName>, clock: Arc<dyn Clock>) -> Self {
-        let table = Mutex::new(Table { reserved: reserved.into_iter().collect(), by_tool: BTreeMap::new() });
-        Self { policy: RwLock::new(policy), clock, table, changes: watch::Sender::new(0) }
+        let desk = Arc::new(Desk::new(reserved.into_iter().collect()));
+        Self { policy: RwLock::new(policy), clock, desk }
     }
 
     /// Goes on under another policy. Who registered a tool that is another one now was accepted for what it
@@ -107,27 +106,29 @@ impl Providers {
     /// Tools that are left to providers and that nobody provides.
     pub fn absent(&self) -> Vec<String> {
         let table = self.table();
-        table.reserved.iter().filter(|t| !table.by_tool.contains_key(*t)).map(ToString::to_string).collect()
+        let left: BTreeSet<&ToolName> = table.reserved.iter().chain(&table.once).collect();
+        left.into_iter().filter(|t| !table.by_tool.contains_key(*t)).map(ToString::to_string).collect()
     }
 
-    /// Whether a tool is left to providers.
-    pub fn reserves(&self, tool: &str) -> bool {
-        self.table().reserved.contains(tool)
+    /// Whether a tool is left to providers, in a car that is simulated or in a real one.
+    fn reserves(&self, tool: &str, simulated: bool) -> bool {
+        let table = self.table();
+        table.reserved.contains(tool) || (simulated && table.once.contains(tool))
     }
 
     /// Tells of every change.
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+        self.desk.changes.subscribe()
     }
 
     /// A connection left the bus, or gives its tools back; whether it had any.
     pub fn withdraw(&self, owner: &str) -> bool {
-        self.end(|registration| registration.line.owner() == owner)
+        self.desk.end(|registration| registration.line.owner() == owner)
     }
 
     /// A connection lost a name; what it registered under that name is withdrawn.
     pub fn lost_name(&self, owner: &str, name: &str) -> bool {
-        self.end(|r| r.line.owner() == owner && r.names.iter().any(|held| held == name))
+        self.desk.end(|r| r.line.owner() == owner && r.names.iter().any(|held| held == name))
     }
 
     /// Something that a provider answers was changed by other hands: what was concluded from it is stale.
@@ -135,32 +136,13 @@ impl Providers {
     pub fn changed_by_others(&self, owner: &str) -> bool {
         let known = self.table().by_tool.values().any(|r| r.line.owner() == owner);
         if known {
-            self.changes.send_modify(|count| *count = count.wrapping_add(1));
+            self.desk.tell();
         }
         known
     }
 
-    fn end(&self, which: impl Fn(&Registration) -> bool) -> bool {
-        let mut table = self.table();
-        let before = table.by_tool.len();
-        table.by_tool.retain(|_, registration| {
-            let goes = which(registration);
-            if goes {
-                registration.ended.send_replace(true);
-            }
-            !goes
-        });
-        let changed = table.by_tool.len() != before;
-        drop(table);
-        if changed {
-            self.changes.send_modify(|count| *count = count.wrapping_add(1));
-        }
-        changed
-    }
-
-    /// Every change of the table is whole, so a panic elsewhere leaves nothing half done in it.
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.desk.table()
     }
 }
 
@@ -174,7 +156,9 @@ impl Vehicle for Providers {
                 let why = format!("nobody on the bus carries out `{}` at the moment", call.tool);
                 return Answer::Trouble(Trouble::untouched(Cause::NoProvider, why));
             };
-            registration.line.ask(tool, call, deadline, self.clock.as_ref(), registration.ended.subscribe()).await
+            let waiting = self.desk.wait_for(&registration);
+            let ended = registration.ended.subscribe();
+            registration.line.ask(tool, call, deadline, self.clock.as_ref(), ended, waiting).await
         })
     }
 
@@ -183,7 +167,7 @@ impl Vehicle for Providers {
     }
 
     fn epoch(&self) -> u64 {
-        *self.changes.borrow()
+        *self.desk.changes.borrow()
     }
 }
 
@@ -191,12 +175,13 @@ impl Vehicle for Providers {
 pub struct Others {
     vehicle: Arc<dyn Vehicle>,
     providers: Arc<Providers>,
+    simulated: bool,
 }
 
 impl Others {
-    /// A part of the car beside the providers.
-    pub fn new(vehicle: Arc<dyn Vehicle>, providers: Arc<Providers>) -> Self {
-        Self { vehicle, providers }
+    /// A part of the car beside the providers. What a `simulated` one pretends, a provider takes over for good.
+    pub fn new(vehicle: Arc<dyn Vehicle>, providers: Arc<Providers>, simulated: bool) -> Self {
+        Self { vehicle, providers, simulated }
     }
 }
 
@@ -206,7 +191,7 @@ impl Vehicle for Others {
     }
 
     fn serves(&self, tool: &str) -> bool {
-        !self.providers.reserves(tool) && self.vehicle.serves(tool)
+        !self.providers.reserves(tool, self.simulated) && self.vehicle.serves(tool)
     }
 
     fn age(&self, read: &str, field: &str) -> Option<Duration> {
@@ -247,8 +232,16 @@ mod tests {
 
     /// A bus with nobody on it, and its address.
     fn bus(folder: &std::path::Path) -> (Child, String) {
+        bus_with(folder, "")
+    }
+
+    /// The same with a limit of its own.
+    fn bus_with(folder: &std::path::Path, limit: &str) -> (Child, String) {
+        let config = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dbus/bus.conf")).unwrap();
+        let file = folder.join("bus.conf");
+        std::fs::write(&file, config.replace("</busconfig>", &format!("{limit}</busconfig>"))).unwrap();
         let mut bus = Command::new("dbus-daemon")
-            .arg(concat!("--config-file=", env!("CARGO_MANIFEST_DIR"), "/tests/dbus/bus.conf"))
+            .arg(format!("--config-file={}", file.display()))
             .arg(format!("--address=unix:path={}", folder.join("bus").display()))
             .args(["--nofork", "--nopidfile", "--print-address=1"])
             .stdout(Stdio::piped())
@@ -277,8 +270,10 @@ mod tests {
             connection: zbus::connection::Builder::address(address.as_str()).build().await.unwrap(),
             owner: zbus::names::OwnedUniqueName::try_from(":1.7").unwrap(),
             object: zbus::wire::OwnedObjectPath::try_from("/p").unwrap(),
+            user: 7,
             names: Vec::new(),
             tools: None,
+            named: Vec::new(),
         };
         // It takes what the first policy asks for, and not all that the second one does.
         let schema = few.inventory.get("start_dishwasher").unwrap().schema.to_string();
@@ -294,11 +289,44 @@ mod tests {
                 racing.0.adopt(racing.1);
             });
             start.wait();
-            accepted += usize::from(providers.register(applicant.clone(), &offered).is_ok());
+            accepted += usize::from(providers.register(applicant.clone(), &offered, &|_| false).is_ok());
             adopting.join().unwrap();
             assert!(!providers.serves("start_dishwasher"), "it would be sent programs that it does not take");
         }
         println!("{accepted} of 3,000 came before the other policy");
+        bus.kill().unwrap();
+        bus.wait().unwrap();
+    }
+
+    /// The bus lets a connection wait for so many answers, and refuses to deliver more calls.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_call_that_the_bus_did_not_deliver_took_no_effect() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut bus, address) = bus_with(folder.path(), "<limit name=\"max_replies_per_connection\">1</limit>");
+        let connect = async || zbus::connection::Builder::address(address.as_str()).build().await.unwrap();
+        let (ours, silent) = (connect().await, connect().await);
+        let policy = kitchen(r#"["ECO"]"#);
+        let providers = Providers::new(policy.clone(), [], Arc::new(ManualClock::default()));
+        let applicant = Applicant {
+            connection: ours,
+            owner: silent.unique_name().unwrap().clone(),
+            object: zbus::wire::OwnedObjectPath::try_from("/p").unwrap(),
+            user: 7,
+            names: Vec::new(),
+            tools: None,
+            named: Vec::new(),
+        };
+        // It reads nothing, so it answers nothing.
+        let _calls = zbus::MessageStream::from(&silent);
+        let schema = policy.inventory.get("start_dishwasher").unwrap().schema.to_string();
+        let offered = [Offered { name: "start_dishwasher".into(), kind: "write".into(), schema }];
+        providers.register(applicant, &offered, &|_| false).unwrap();
+        let call = ToolCall::new("start_dishwasher", Default::default());
+        let limit = Duration::from_millis(200);
+        assert!(tokio::time::timeout(limit, providers.call(&call, limit)).await.is_err(), "it does not answer");
+        let answer = tokio::time::timeout(Duration::from_secs(30), providers.call(&call, limit)).await.unwrap();
+        let Answer::Trouble(trouble) = answer else { panic!("{answer:?}") };
+        assert_eq!((trouble.cause, trouble.untouched), (Cause::NoProvider, true), "{}", trouble.detail);
         bus.kill().unwrap();
         bus.wait().unwrap();
     }

@@ -26,6 +26,8 @@ pub enum Cause {
     OutOfRange,
     /// This car has no such signal.
     NoSignal,
+    /// The car does not say on which side the driver sits, and the call depends on it.
+    Side,
     /// We may not do this here.
     Denied,
     /// Our token is not accepted (expired, unreadable, of another broker).
@@ -44,7 +46,7 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NoProvider,
         Self::Unreachable,
         Self::Frozen,
@@ -53,6 +55,7 @@ impl Cause {
         Self::Late,
         Self::OutOfRange,
         Self::NoSignal,
+        Self::Side,
         Self::Denied,
         Self::Token,
         Self::Partial,
@@ -80,6 +83,7 @@ impl Cause {
             Self::Late => "cause-late",
             Self::OutOfRange => "cause-out-of-range",
             Self::NoSignal => "cause-no-signal",
+            Self::Side => "cause-side",
             Self::Denied => "cause-denied",
             Self::Token => "cause-token",
             Self::Partial => "cause-partial",

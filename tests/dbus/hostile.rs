@@ -212,3 +212,90 @@ async fn whoever_registers_without_end_is_slowed_down() {
     let client = Client::new(rig.connect().await).await;
     assert_eq!(phone(&client.open().await, "+493023125101").await.unwrap().0, "done");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_leaves_its_calls_unanswered_is_put_out_until_it_answered_and_takes_nobody_with_it() {
+    let rig = rig().await;
+    let client = Client::new(rig.connect().await).await;
+    let kept: Arc<Mutex<Vec<Asked>>> = Arc::default();
+    let keeping = kept.clone();
+    let silent = Provider::new(&rig, move |asked| {
+        keeping.lock().unwrap().push(asked);
+        Box::pin(async {})
+    })
+    .await;
+    let mail = Provider::willing(&rig).await;
+    mail.register(&[tool("send_email", "write")]).await.unwrap();
+    silent.register(&[tool(PHONE, "write")]).await.unwrap();
+    for number in 1..=3 {
+        assert!(!client.providers.absent().await.unwrap().contains(&PHONE.to_owned()), "before call {number}");
+        let (outcome, detail) = phone(&client.open().await, &format!("+4930231251{number:02}")).await.unwrap();
+        assert_eq!(outcome, "unknown", "{detail}");
+    }
+    client.wait_for_absent(&[PHONE]).await;
+    let again = silent.register(&[tool(PHONE, "write")]).await;
+    assert!(matches!(&again, Err(Refusal::TooMany(why)) if why.contains("3 calls to you are unanswered")), "{again:?}");
+    assert_eq!(client.providers.provided().await.unwrap().len(), 1, "the other one is still there");
+    // It answers what it kept, late as it is, and is welcome again.
+    let calls: Vec<Asked> = std::mem::take(&mut *kept.lock().unwrap());
+    for asked in &calls {
+        asked.answer("done", "{}").await;
+    }
+    let mut again = silent.register(&[tool(PHONE, "write")]).await;
+    while matches!(again, Err(Refusal::TooMany(_))) {
+        sleep(Duration::from_millis(50)).await;
+        again = silent.register(&[tool(PHONE, "write")]).await;
+    }
+    again.unwrap();
+}
+
+/// Each call is ended by a new registration, and each connection is followed by another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_number_of_connections_takes_all_places_for_answers() {
+    let rig = rig().await;
+    let client = Client::new(rig.connect().await).await;
+    let mut held: Vec<Provider> = Vec::new();
+    let mut asked = 0;
+    // The bus has 128 places.
+    for _ in 0..60 {
+        let fickle = Provider::new(&rig, |asked| {
+            Box::pin(async move {
+                let harness = obligato::service::ProvidersProxy::new(&asked.connection).await.unwrap();
+                harness.withdraw().await.unwrap();
+            })
+        })
+        .await;
+        let refused = loop {
+            match fickle.register(&[tool(PHONE, "write")]).await {
+                Ok(()) => {
+                    let number = format!("+49302312{:04}", asked);
+                    let session = client.open().await;
+                    assert_eq!(phone(&session, &number).await.unwrap().0, "unknown");
+                    session.close().await.unwrap();
+                    asked += 1;
+                }
+                Err(Refusal::TooMany(why)) if why.contains("unanswered") => break why,
+                Err(Refusal::TooMany(_)) => sleep(Duration::from_millis(100)).await,
+                Err(other) => panic!("{other:?}"),
+            }
+        };
+        let over = refused.starts_with("24 ");
+        held.push(fickle);
+        if over {
+            break;
+        }
+    }
+    assert_eq!(asked, 24, "of one user, whatever the number of its connections");
+    // The places come back with whoever goes.
+    for fickle in held {
+        fickle.leave().await;
+    }
+    let honest = Provider::willing(&rig).await;
+    let mut there = honest.register(&[tool(PHONE, "write")]).await;
+    while matches!(there, Err(Refusal::TooMany(_))) {
+        sleep(Duration::from_millis(50)).await;
+        there = honest.register(&[tool(PHONE, "write")]).await;
+    }
+    there.unwrap();
+    assert_eq!(phone(&client.open().await, "+493023129999").await.unwrap().0, "done");
+}

@@ -10,6 +10,7 @@ use serde_json::json;
 use zbus::fdo::IntrospectableProxy;
 
 use super::rig::{Client, Rig, Setup, calls, root};
+use super::support::there;
 
 #[path = "examples/assistant.rs"]
 mod assistant;
@@ -213,15 +214,6 @@ fn printed(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     text(&output.stdout) + &text(&output.stderr)
-}
-
-/// Whether something is there that a test needs; in CI, where `OBLIGATO_REQUIRE` is set, it has to be.
-fn there(what: &str, found: bool) -> bool {
-    assert!(found || std::env::var_os("OBLIGATO_REQUIRE").is_none(), "{what} is not here, and OBLIGATO_REQUIRE is set");
-    if !found {
-        println!("skipped: {what} is not here");
-    }
-    found
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -32,6 +32,8 @@ pub const SEAT: &str = "Vehicle.Cabin.Seat.Row1.DriverSide.HeatingCooling";
 pub const TEMPERATURE: &str = "Vehicle.Cabin.HVAC.Station.Row1.Driver.Temperature";
 pub const RECIRCULATION: &str = "Vehicle.Cabin.HVAC.IsRecirculationActive";
 
+pub const DRIVER_SIDE: &str = "Vehicle.Cabin.DriverPosition";
+
 pub const FANS: [&str; 2] =
     ["Vehicle.Cabin.HVAC.Station.Row1.Driver.FanSpeed", "Vehicle.Cabin.HVAC.Station.Row1.Passenger.FanSpeed"];
 pub const SPOTS: [&str; 4] = [
@@ -66,6 +68,7 @@ pub const ACTUATORS: [&str; 17] = [
 /// The state that a test begins in.
 pub fn parked() -> Vec<(&'static str, Value)> {
     let mut state = vec![
+        (DRIVER_SIDE, text("LEFT")),
         (AC, switch(false)),
         (SPEED, float(0.0)),
         (TRUNK, switch(false)),

@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::SystemTime;
 
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio_stream::wrappers::{ReceiverStream, UnixListenerStream};
 use tokio_stream::{Stream, StreamExt};
 use tonic::transport::server::TcpIncoming;
@@ -59,7 +60,7 @@ struct Tree {
     entries: HashMap<String, Entry>,
     paths: HashMap<i32, String>,
     providers: Vec<(u64, HashSet<String>, Sender<OpenProviderStreamResponse>)>,
-    subscribers: Vec<(HashSet<String>, Sender<SubscribeResponse>)>,
+    subscribers: Vec<(HashSet<String>, broadcast::Sender<SubscribeResponse>)>,
     opened: u64,
 }
 
@@ -158,6 +159,25 @@ impl Broker {
     pub fn set(&self, path: &str, value: Value) {
         self.state.publish(path, Some(value)).unwrap();
     }
+
+    /// A value with a stamp of its own.
+    pub fn set_stamped(&self, path: &str, value: Option<Value>, stamp: Option<SystemTime>) {
+        let point = Datapoint { timestamp: stamp.map(Into::into), value };
+        self.state.tell(path, point, |_| true).unwrap();
+    }
+
+    /// A value whose news is dropped, as that of a subscriber that was too slow: it is told nothing of it.
+    pub fn set_unheard(&self, path: &str, value: Value) {
+        let point = Datapoint { timestamp: Some(SystemTime::now().into()), value: Some(value) };
+        self.state.tell(path, point, |_| false).unwrap();
+    }
+
+    /// News that it kept while it froze, and that arrives now; what it has is another value by now.
+    pub fn tell_late(&self, path: &str, value: Value, stamp: SystemTime) {
+        let has = self.state.tree().entries[path].point.clone();
+        self.set_stamped(path, Some(value), Some(stamp));
+        self.state.tree().entries.get_mut(path).unwrap().point = has;
+    }
 }
 
 impl Drop for Broker {
@@ -204,21 +224,29 @@ impl State {
     /// Changes a value and tells whoever subscribed. A switched one is told on change only, a measured
     /// one every time.
     fn publish(&self, path: &str, value: Option<Value>) -> Result<(), Status> {
+        {
+            let tree = self.tree();
+            let entry = tree.entries.get(path).ok_or_else(|| Status::not_found("Path not found"))?;
+            if entry.metadata.entry_type() != EntryType::Sensor && entry.point.value == value {
+                return Ok(());
+            }
+        }
+        self.tell(path, Datapoint { timestamp: Some(SystemTime::now().into()), value }, |_| true)
+    }
+
+    fn tell(&self, path: &str, point: Datapoint, hears: impl Fn(usize) -> bool) -> Result<(), Status> {
         let mut tree = self.tree();
         let entry = tree.entries.get_mut(path).ok_or_else(|| Status::not_found("Path not found"))?;
-        if let Some(value) = &value {
+        if let Some(value) = &point.value {
             fits(&entry.metadata, value)?;
         }
-        if entry.metadata.entry_type() != EntryType::Sensor && entry.point.value == value {
-            return Ok(());
+        entry.point = point.clone();
+        tree.subscribers.retain(|(_, to)| to.receiver_count() > 0);
+        for (at, (_, to)) in tree.subscribers.iter().enumerate().filter(|(_, (paths, _))| paths.contains(path)) {
+            if hears(at) {
+                let _ = to.send(SubscribeResponse { entries: [(path.to_owned(), point.clone())].into() });
+            }
         }
-        entry.point = Datapoint { timestamp: Some(std::time::SystemTime::now().into()), value };
-        let point = entry.point.clone();
-        tree.subscribers.retain(|(paths, to)| {
-            let news = SubscribeResponse { entries: [(path.to_owned(), point.clone())].into() };
-            // A subscriber that does not read loses news; only one that is gone is forgotten.
-            !paths.contains(path) || !matches!(to.try_send(Ok(news)), Err(mpsc::error::TrySendError::Closed(_)))
-        });
         Ok(())
     }
 
@@ -307,9 +335,28 @@ impl Val for Service {
             let entry = tree.entries.get(path).ok_or_else(|| Status::not_found("Path not found"))?;
             entries.insert(path.clone(), entry.point.clone());
         }
-        let (to, from) = mpsc::channel(1_000);
-        let _ = to.try_send(Ok(SubscribeResponse { entries }));
+        // As the real one: whoever reads too slowly loses the oldest news, and is told nothing of it.
+        let (to, mut kept) = broadcast::channel(1_000);
+        let _ = to.send(SubscribeResponse { entries });
         tree.subscribers.push((paths, to));
+        drop(tree);
+        let (told, from) = mpsc::channel(1);
+        tokio::spawn(async move {
+            loop {
+                let news = tokio::select! {
+                    news = kept.recv() => news,
+                    () = told.closed() => return,
+                };
+                match news {
+                    Ok(news) => match told.send(Ok(news)).await {
+                        Ok(()) => {}
+                        Err(_) => return,
+                    },
+                    Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => return,
+                }
+            }
+        });
         Ok(Response::new(ReceiverStream::new(from)))
     }
 

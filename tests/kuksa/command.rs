@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value as Json;
 
-use crate::bench::{DOME, SEAT};
+use crate::bench::{DOME, DRIVER_SIDE, SEAT};
 use crate::broker::{Broker, Place};
 use crate::tree::{self, int, switch};
 
@@ -75,4 +75,56 @@ fn a_broker_that_is_not_there_is_a_peer_that_is_missing() {
     let (code, out, error) = vehicle(&["check"], &broker.address());
     assert_eq!((code, out.as_str()), (Some(3), ""));
     assert!(error.starts_with("obligato: the databroker at http://127.0.0.1"), "{error}");
+    for part in ["(as --address says)", "is it running there? --address"] {
+        assert!(error.contains(part), "{part} in {error}");
+    }
+}
+
+#[test]
+fn a_check_says_for_which_specification_and_which_side_it_was_made() {
+    let mut tree = tree::vss();
+    tree.iter_mut().find(|m| m.path == "Vehicle.Speed").unwrap().unit = "mi/h".into();
+    let broker = Broker::with(tree, Place::Tcp);
+    let (code, out, _) = vehicle(&["check"], &broker.address());
+    assert_eq!(code, Some(1));
+    let heading = out.lines().next().unwrap();
+    assert!(heading.starts_with("mimic 1: ") && heading.contains(" signals mapped for VSS 6.0, "), "{heading}");
+    let row = |path: &str| out.lines().find(|line| line.contains(path)).unwrap();
+    assert!(row("Vehicle.Speed ").ends_with("it is in mi/h, and the mapping takes it for km/h"), "{out}");
+    let side = row(DRIVER_SIDE);
+    assert!(side.starts_with("driver_side ") && side.contains("it says nothing, not LEFT or RIGHT"), "{out}");
+    broker.set(DRIVER_SIDE, tree::text("LEFT"));
+    let (_, out, _) = vehicle(&["check", "--json"], &broker.address());
+    let report: Json = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["vss"], "6.0");
+    let fit = |path: &str| report["signals"].as_array().unwrap().iter().find(|r| r["path"] == path).unwrap().clone();
+    assert_eq!(fit(DRIVER_SIDE)["fit"], "fits");
+    let speed = fit("Vehicle.Speed");
+    assert_eq!((&speed["fit"], &speed["found"], &speed["wanted"]), (&"unit".into(), &"mi/h".into(), &"km/h".into()));
+}
+
+#[test]
+fn a_command_ends_although_its_token_is_on_a_disk_that_hangs() {
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    assert!(Command::new("mkfifo").arg(&token).status().unwrap().success());
+    let broker = Broker::start();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_obligato"))
+        .args(["vehicle", "check", "--policy", POLICY, "--address", &broker.address(), "--token"])
+        .arg(&token)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Nobody ever writes.
+    for _ in 0..6_000 {
+        if let Some(status) = command.try_wait().unwrap() {
+            let error = std::io::read_to_string(command.stderr.take().unwrap()).unwrap();
+            assert_eq!(status.code(), Some(3), "{error}");
+            assert!(error.contains("the token file could not be read") && error.contains("--token"), "{error}");
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    command.kill().unwrap();
+    panic!("it never ended");
 }

@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use obligato::execute::Stale;
+use obligato::vehicle::Vehicle;
+use obligato::vehicle::kuksa::Kuksa;
 use obligato::verify::Verdict;
 use serde_json::json;
+use tokio::runtime::Handle;
 
-use crate::bench::{Bench, FLAP, SPEED, call, is_done, own};
+use crate::bench::{Bench, FLAP, SPEED, call, is_done, own, policy, settings};
 use crate::broker::Broker;
-use crate::tree::float;
+use crate::faults::Sleepy;
+use crate::tree::{double, float};
 
 fn flap() -> Vec<obligato::model::ToolCall> {
     vec![call("open_close_charge_port", json!({"action": "OPEN"}))]
@@ -51,4 +55,40 @@ async fn a_sensor_that_went_silent_is_not_believed_however_often_it_is_read() {
     bench.carry(reads).await.unwrap();
     let cleared = bench.cleared(flap()).await;
     assert!(is_done(&bench.carry(cleared).await.unwrap()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_place_of_too_long_ago_or_of_nobody_knows_when_is_none() {
+    const PLACE: [&str; 2] = ["Vehicle.CurrentLocation.Latitude", "Vehicle.CurrentLocation.Longitude"];
+    let broker = Broker::start();
+    let clock = std::sync::Arc::new(Sleepy::default());
+    let car = Kuksa::open_by(&settings(&broker.address()), policy(), &Handle::current(), clock.clone()).unwrap();
+    car.ready(Duration::from_secs(5)).await.unwrap();
+    let until = async |there: bool| {
+        for _ in 0..1_000 {
+            if car.place().is_some() == there {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("the place never was {}", if there { "there" } else { "gone" });
+    };
+    let at = |ahead: Duration| Some(std::time::SystemTime::now() + ahead);
+    PLACE.iter().for_each(|path| broker.set(path, double(48.0)));
+    until(true).await;
+    *clock.0.lock().unwrap() += Duration::from_secs(20);
+    assert!(car.place().is_some());
+    *clock.0.lock().unwrap() += Duration::from_secs(11);
+    assert_eq!(car.place(), None, "the car may be anywhere by now");
+    // Asked again, the broker has the same old fix.
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    assert_eq!(car.place(), None);
+    PLACE.iter().for_each(|path| broker.set_stamped(path, Some(double(48.1)), at(Duration::from_secs(31))));
+    until(true).await;
+    broker.set_stamped(PLACE[0], Some(double(48.2)), None);
+    until(false).await;
+    broker.set_stamped(PLACE[0], Some(double(48.2)), at(Duration::from_secs(31)));
+    until(true).await;
+    broker.set_stamped(PLACE[1], Some(double(48.2)), at(Duration::ZERO));
+    until(false).await;
 }

@@ -13,6 +13,9 @@
 #[path = "../dbus/logind.rs"]
 #[allow(dead_code, reason = "shared with the tests of the bus")]
 mod logind;
+#[path = "../dbus/provider.rs"]
+#[allow(dead_code, reason = "shared with the tests of the bus")]
+mod registrant;
 #[path = "../dbus/rig.rs"]
 #[allow(dead_code, reason = "shared with the tests of the bus")]
 mod rig;
@@ -20,14 +23,17 @@ mod rig;
 mod support;
 
 mod bench;
+mod beside;
 mod broker;
 mod command;
 mod conformance;
 mod faults;
 mod freshness;
 mod load;
+mod news;
 mod provider;
 mod service;
+mod side;
 mod tree;
 mod turns;
 mod ways;

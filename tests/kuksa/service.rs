@@ -84,6 +84,32 @@ async fn an_order_ends_before_the_machine_sleeps_and_is_not_repeated_after_it() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_on_a_disk_that_hangs_costs_a_few_threads_and_no_clean_end() {
+    let broker = Broker::start();
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    assert!(std::process::Command::new("mkfifo").arg(&token).status().unwrap().success());
+    let (address, token) = (broker.address(), token.display());
+    let config = format!(
+        "[vehicle]\nkind = \"kuksa\"\n[vehicle.kuksa]\naddress = \"{address}\"\ntoken = \"{token}\"\ntimeout_ms = 100\n"
+    );
+    let mut rig = Rig::start(Setup::without_student().config(&config)).await;
+    let client = Client::new(rig.connect().await).await;
+    let session = client.open().await;
+    let threads = || std::fs::read_dir(format!("/proc/{}/task", rig.process())).unwrap().count();
+    let begun = threads();
+    // Every question, and every try to reach the broker, looks for the token. Nobody ever writes it.
+    for _ in 0..30 {
+        execute(&session, &calls(&[("get_interior_lights_status", json!({}))])).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let after = threads();
+    assert!(after <= begun + 3, "{begun} threads, and {after} later");
+    rig.signal("TERM");
+    assert!(rig.ended().await.success(), "{}", rig.log());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_the_car_is_comes_from_its_signals_and_moves_with_it() {
     let broker = Broker::start();
     let (_rig, client, _provider) = served(&broker).await;

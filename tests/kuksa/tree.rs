@@ -36,7 +36,22 @@ fn entry(path: &str, data: DataType, entry: EntryType) -> Metadata {
         path: format!("Vehicle.{path}"),
         data_type: data.into(),
         entry_type: entry.into(),
+        unit: unit(path).to_owned(),
         ..Metadata::default()
+    }
+}
+
+/// The unit that the specification gives a signal.
+fn unit(path: &str) -> &'static str {
+    let ends = |names: &[&str]| names.iter().any(|name| path.ends_with(name));
+    match path {
+        "Cabin.DriverPosition" => "",
+        "Speed" => "km/h",
+        "Powertrain.TractionBattery.Range" => "m",
+        _ if ends(&["Latitude", "Longitude"]) => "degrees",
+        _ if ends(&["Temperature"]) => "celsius",
+        _ if ends(&["Position", "FanSpeed", "HeatingCooling", "ChargeLimit", "Displayed"]) => "percent",
+        _ => "",
     }
 }
 

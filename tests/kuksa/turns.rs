@@ -13,7 +13,7 @@ use obligato::verify::SessionId;
 use serde_json::{Value as Json, json};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::bench::{AC, ACTUATORS, Bench, DOME, DRIVER_WINDOW, FANS, SPOTS};
+use crate::bench::{AC, ACTUATORS, Bench, DOME, DRIVER_SIDE, DRIVER_WINDOW, FANS, SPOTS};
 use crate::broker::{Broker, Place};
 use crate::provider::{self, Act, Provider};
 use crate::tree::{self, switch, uint};
@@ -114,6 +114,12 @@ fn meet(cause: Cause) -> (Scene, Json) {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
+        Cause::Side => {
+            scene.broker.set(DRIVER_SIDE, tree::text("MIDDLE"));
+            while bench.car.side().is_some() || runtime.block_on(bench.car.ready(Duration::ZERO)).is_err() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
         Cause::Ignored | Cause::Suspended => bench.provider.act(DOME, Act::Reject),
         Cause::OtherValue => {}
         Cause::Late => bench.provider.act(DOME, Act::Late(Duration::from_millis(1_200))),
@@ -125,6 +131,7 @@ fn meet(cause: Cause) -> (Scene, Json) {
     }
     let draft = match cause {
         Cause::Partial => lights,
+        Cause::Side => calls(&[("set_reading_light", json!({"position": "LEFT_REAR", "on": true}))]),
         Cause::OutOfRange => calls(&[("set_air_circulation", json!({"mode": "AUTO"}))]),
         Cause::NoSignal => calls(&[("set_fog_lights", json!({"position": "REAR", "on": false}))]),
         Cause::OtherValue => {
@@ -139,6 +146,7 @@ fn meet(cause: Cause) -> (Scene, Json) {
 fn said_for(cause: Cause) -> &'static str {
     match cause {
         Cause::Partial => "turn on all reading lights",
+        Cause::Side => "turn on the left rear reading light",
         Cause::OutOfRange => "set the air circulation to auto",
         Cause::NoSignal => "turn off the rear fog light",
         Cause::OtherValue => "driver's seat heating to 2",

@@ -169,6 +169,45 @@ async fn what_does_not_fit_is_in_the_table_and_is_not_served() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signal_in_another_unit_is_in_the_table_and_is_neither_read_nor_set() {
+    let window = "Vehicle.Cabin.Door.Row1.DriverSide.Window.Position";
+    let temperature = "Vehicle.Cabin.HVAC.Station.Row1.Driver.Temperature";
+    let units = [
+        ("Vehicle.Speed", "mi/h", "km/h"),
+        ("Vehicle.Powertrain.TractionBattery.Range", "km", "m"),
+        (temperature, "fahrenheit", "celsius"),
+        (window, "degrees", "percent"),
+        ("Vehicle.CurrentLocation.Latitude", "rad", "degrees"),
+    ];
+    let broker = changed(|tree| units.iter().for_each(|(path, unit, _)| at(tree, path).unit = (*unit).to_owned()));
+    for (path, value) in [
+        ("Vehicle.Speed", tree::float(30.0)),
+        ("Vehicle.CurrentLocation.Latitude", tree::double(0.8)),
+        ("Vehicle.CurrentLocation.Longitude", tree::double(0.2)),
+    ] {
+        broker.set(path, value);
+    }
+    let car = Kuksa::open(&settings(&broker.address()), policy(), &Handle::current()).unwrap();
+    car.ready(Duration::from_secs(5)).await.unwrap();
+    let table = car.table();
+    for (path, found, wanted) in units {
+        let row = table.iter().find(|row| row.path == path).unwrap();
+        assert_eq!(row.fit, Fit::Unit { found: found.into(), wanted: wanted.into() }, "{path}");
+    }
+    let answer = car.call(&call("get_vehicle_motion", json!({})), Duration::from_secs(1)).await;
+    let Answer::Done(motion) = answer else { panic!("{answer:?}") };
+    assert_eq!(motion.get("speed_kph"), None, "{motion}");
+    assert_eq!(car.place(), None);
+    for call in [
+        crate::bench::window("DRIVER", 10),
+        call("set_climate_temperature", json!({"seat_zone": "DRIVER", "temperature": 20})),
+    ] {
+        let Answer::Trouble(trouble) = car.call(&call, Duration::from_millis(300)).await else { panic!("{call}") };
+        assert_eq!((trouble.cause, trouble.untouched), (Cause::NoSignal, true), "{call}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_cabin_fits_its_version_of_the_specification() {
     let (_broker, bench) = own().await;
     let misfits: Vec<_> = bench.car.table().into_iter().filter(|row| row.fit != Fit::Fits).collect();

@@ -8,6 +8,7 @@ use prost::Message;
 use crate::proto::value::TypedValue;
 use crate::proto::*;
 use crate::provider::by_path;
+use crate::support::there;
 use crate::tree::{float, int, switch, text, uint, value};
 
 /// Prints the name and the bytes of some messages as its classes write them, then writes back what it
@@ -48,10 +49,11 @@ fn bytes(hex: &str) -> Vec<u8> {
 fn python(ours: &[(&str, Vec<u8>)]) -> Option<HashMap<String, Vec<u8>>> {
     let python = std::env::var("KUKSA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let known = Command::new(&python).args(["-c", "from kuksa.val.v2 import val_pb2"]).output();
-    if !known.as_ref().is_ok_and(|output| output.status.success()) {
-        eprintln!(
-            "skipped: {python} has no package kuksa-client; pip install kuksa-client==0.6.0, or let KUKSA_PYTHON name a Python that has it"
-        );
+    let known = known.as_ref().is_ok_and(|output| output.status.success());
+    let what = format!(
+        "{python} with kuksa-client (pip install kuksa-client==0.6.0; KUKSA_PYTHON names a Python that has it)"
+    );
+    if !there(&what, known) {
         return None;
     }
     let lines = ours.iter().map(|(name, bytes)| format!("{name} {}", hex(bytes)));

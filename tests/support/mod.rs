@@ -24,6 +24,15 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
+/// Whether something is there that a test needs; in CI, where `OBLIGATO_REQUIRE` is set, it has to be.
+pub fn there(what: &str, found: bool) -> bool {
+    assert!(found || std::env::var_os("OBLIGATO_REQUIRE").is_none(), "{what} is not here, and OBLIGATO_REQUIRE is set");
+    if !found {
+        println!("skipped: {what} is not here");
+    }
+    found
+}
+
 fn load(source: &SetSource) -> Policy {
     Policy::from_blob(&blob(source)).unwrap()
 }

@@ -24,7 +24,10 @@ fn a_write_that_changes_nothing_is_not_called_done() {
     let mut scene = Scene::new(&[ac()]);
     scene.car.inject(fault("set_air_conditioning", FaultMode::Ignore));
     let report = scene.says("turn on the AC");
-    assert!(report.text.contains("did not work"), "{}", report.text);
+    // Whoever took the order may still carry it out.
+    for part in ["I can't tell whether", "nothing has moved"] {
+        assert!(report.text.contains(part), "{part}: {}", report.text);
+    }
     assert!(!report.text.contains("Done"), "{}", report.text);
     assert_eq!(scene.writes().len(), 1, "its companions are not wanted any more: {:?}", scene.writes());
 }

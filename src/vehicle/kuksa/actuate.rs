@@ -1,5 +1,6 @@
 //! Writes: order, then believe nothing but the published value.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,11 +9,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::Kuksa;
-use super::cache::Health;
+use super::cache::{Health, Sample};
 use super::convert::{decode, encode, is_other_side};
 use super::fit::takes;
 use super::link::{CallError, frozen};
-use super::plan::Plan;
+use super::plan::{Plan, path_on};
 use super::proto;
 use super::raw::Raw;
 use crate::model::{ToolCall, Value};
@@ -35,6 +36,8 @@ struct Target {
     /// What it said before, and which news that was.
     was: Option<Raw>,
     news: u64,
+    /// When it was ordered, as time since boot.
+    at: Duration,
     /// What the broker said to the order; none until it did.
     ordered: Option<Result<(), CallError>>,
     /// Why nobody knows whether a value that was there before is still there.
@@ -78,11 +81,11 @@ impl Kuksa {
         call: &ToolCall,
     ) -> Result<(Vec<Target>, Vec<Option<Order>>), Trouble> {
         let model = &self.policy.model;
-        let state = self.cache.state();
+        let side = self.side_for(plan, tool, call)?;
+        let (now, state) = (self.cache.now(), self.cache.state());
         if !state.is_under(plan) {
             return Err(lost());
         }
-        let side: Side = state.side.unwrap_or(model.driver_side);
         let (mut targets, mut orders): (Vec<Target>, Vec<Option<Order>>) = (Vec::new(), Vec::new());
         for written in model.writes(tool, &call.arguments, side) {
             let name = model.field_name(written.cell).unwrap_or_default();
@@ -109,12 +112,34 @@ impl Kuksa {
                     wanted: written.value.clone(),
                     was: sample.raw,
                     news: sample.news,
+                    at: now,
                     ordered: stays.then_some(Ok(())),
                     unheard: None,
                 });
             }
         }
         Ok((targets, orders))
+    }
+
+    /// The side that a call is carried out for. Where the car should say it and does not, what depends on it is
+    /// refused: the policy's own is that of another car.
+    fn side_for(&self, plan: &Plan, tool: ToolIx, call: &ToolCall) -> Result<Side, Trouble> {
+        let model = &self.policy.model;
+        if let Some(side) = plan.assumed(model) {
+            return Ok(side);
+        }
+        let written = |side| model.writes(tool, &call.arguments, side);
+        let depends = |cell: CellIx| {
+            let (attribute, item) = model.owner(cell)?;
+            let paths = model.signal(attribute)?.items.get(usize::from(item))?;
+            Some(paths.iter().any(|path| path_on(path, None).is_none()))
+        };
+        let left = written(Side::Left);
+        if left != written(Side::Right) || left.iter().any(|w| depends(w.cell) == Some(true)) {
+            let why = "the car does not say on which side the driver sits, and the call depends on it";
+            return Err(Trouble::untouched(Cause::Side, why));
+        }
+        Ok(model.driver_side)
     }
 
     /// Sends the orders and waits until the signals say what was ordered; whether that was late.
@@ -144,8 +169,10 @@ impl Kuksa {
     }
 
     /// Waits until every order has arrived. What said so before it was ordered counts once it has stayed so
-    /// for a while, and the broker, asked again, still says so: no news is none of a broker that froze.
-    /// `pause` is that while, and the time that the broker has to answer.
+    /// for a while, and the broker, asked again, still says so: no news is none of a broker that froze. It is
+    /// asked as well where a value came after the order and was published before it, or nobody knows when: a
+    /// broker that froze keeps news, and delivers them late. `pause` is that while, and the time that the broker
+    /// has to answer.
     async fn arrive(
         &self,
         plan: &Arc<Plan>,
@@ -159,24 +186,29 @@ impl Kuksa {
                 // The sender lives as long as we do.
                 let _ = changes.changed().await;
             }
-            let unmoved: Vec<usize> = self.unmoved(plan, targets);
-            if unmoved.is_empty() {
+            let doubtful: Vec<usize> = self.standing(plan, targets, |s, t| s.at.is_none_or(|at| at < t.at));
+            let unmoved: Vec<usize> = self.standing(plan, targets, |s, t| s.changed <= t.news);
+            if doubtful.is_empty() && unmoved.is_empty() {
                 return;
             }
-            let stays = async {
-                while self.has_arrived(plan, targets) {
-                    let _ = changes.changed().await;
+            if !unmoved.is_empty() {
+                let stays = async {
+                    while self.has_arrived(plan, targets) {
+                        let _ = changes.changed().await;
+                    }
+                };
+                if still.bound(stays).await.is_some() {
+                    continue;
                 }
-            };
-            if still.bound(stays).await.is_some() {
-                continue;
             }
-            let signals: Vec<usize> = unmoved.iter().filter_map(|at| Some(targets.get(*at)?.signal)).collect();
+            let doubtful: BTreeSet<usize> = doubtful.into_iter().chain(unmoved).collect();
+            let signals: Vec<usize> = doubtful.iter().filter_map(|at| Some(targets.get(*at)?.signal)).collect();
             let paths: Vec<&str> = signals.iter().filter_map(|at| Some(plan.watched.get(*at)?.path.as_str())).collect();
+            let since = self.cache.news();
             match self.link.values(&paths, answer).await {
-                Ok(points) => self.cache.refresh(plan, &signals, &points),
+                Ok(points) => self.cache.refresh(plan, &signals, &points, since),
                 Err(error) => {
-                    for at in unmoved {
+                    for at in doubtful {
                         if let Some(target) = targets.get_mut(at) {
                             target.unheard = Some(error.clone());
                         }
@@ -189,15 +221,15 @@ impl Kuksa {
         }
     }
 
-    /// Positions of the targets that were taken, that say what was ordered and said so all the time.
-    fn unmoved(&self, plan: &Arc<Plan>, targets: &[Target]) -> Vec<usize> {
+    /// Positions of the targets whose order was taken and of whose values something holds.
+    fn standing(&self, plan: &Arc<Plan>, targets: &[Target], holds: impl Fn(&Sample, &Target) -> bool) -> Vec<usize> {
         let state = self.cache.state();
         if !state.is_under(plan) {
             return Vec::new();
         }
         let stands = |t: &Target| {
             let sample = state.samples.get(t.signal);
-            matches!(t.ordered, Some(Ok(()))) && sample.is_some_and(|s| s.news > 0 && s.changed <= t.news)
+            matches!(t.ordered, Some(Ok(()))) && sample.is_some_and(|s| s.news > 0 && holds(s, t))
         };
         targets.iter().zip(0..).filter(|(t, _)| stands(t)).map(|(_, at)| at).collect()
     }

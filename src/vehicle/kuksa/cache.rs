@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::plan::Plan;
 use super::proto::Datapoint;
 use super::raw::Raw;
-use crate::state::{Clock, Side};
+use crate::state::Clock;
 use crate::vehicle::{Cause, Trouble};
 
 /// What a signal last said.
@@ -21,6 +21,8 @@ pub(super) struct Sample {
     /// The broker's stamp on it. What comes with the same one is the same measurement, however often
     /// it is asked for.
     stamp: Option<SystemTime>,
+    /// The broker was asked for it: it was what the broker had at that moment, and no news that was on its way.
+    asked: bool,
     /// The news that brought it, counted from 1 over all signals.
     pub(super) news: u64,
     /// The latest news with which it said something else than before.
@@ -45,7 +47,6 @@ pub(super) struct State {
     pub(super) plan: Option<Arc<Plan>>,
     pub(super) samples: Vec<Sample>,
     pub(super) health: Health,
-    pub(super) side: Option<Side>,
     pub(super) news: u64,
     epoch: u64,
     /// Signals that a call of ours is moving, each with how many calls.
@@ -67,16 +68,8 @@ pub(super) struct Cache {
 impl Cache {
     pub(super) fn new(promised: BTreeSet<String>, clock: Arc<dyn Clock>) -> Self {
         let health = Health::Lost(Cause::Unreachable, "the broker has not been reached yet".to_owned());
-        let state = State {
-            plan: None,
-            samples: Vec::new(),
-            health,
-            side: None,
-            news: 0,
-            epoch: 0,
-            ours: HashMap::new(),
-            promised,
-        };
+        let state =
+            State { plan: None, samples: Vec::new(), health, news: 0, epoch: 0, ours: HashMap::new(), promised };
         Self { state: Mutex::new(state), changed: watch::Sender::new(()), slept: watch::Sender::new(0), clock }
     }
 
@@ -119,13 +112,12 @@ impl Cache {
     }
 
     /// A broker was reached. What was known of the one before is forgotten.
-    pub(super) fn connected(&self, plan: Arc<Plan>, side: Option<Side>) {
+    pub(super) fn connected(&self, plan: Arc<Plan>) {
         let mut state = self.state();
         state.samples = vec![Sample::default(); plan.watched.len()];
         // Which tools are served and which side is the driver's may be other than before.
         state.epoch += 1;
         state.plan = Some(plan);
-        state.side = side;
         state.ours.clear();
     }
 
@@ -164,24 +156,36 @@ impl Cache {
         let Some(plan) = state.plan.clone() else { return };
         for (path, point) in entries {
             let Some(at) = plan.by_path.get(&path).copied() else { continue };
-            state.put(&plan, at, &point, now, wall);
+            state.put(&plan, at, &point, Source::News, now, wall);
         }
         drop(state);
         self.changed.send_replace(());
     }
 
-    /// Takes in values that were asked for.
-    pub(super) fn refresh(&self, plan: &Arc<Plan>, signals: &[usize], points: &[Datapoint]) {
+    /// The news that came so far.
+    pub(super) fn news(&self) -> u64 {
+        self.state().news
+    }
+
+    /// Takes in values that were asked for; `since` is the news that had come by then.
+    pub(super) fn refresh(&self, plan: &Arc<Plan>, signals: &[usize], points: &[Datapoint], since: u64) {
         let (now, wall) = (self.now(), self.wall());
         let mut state = self.state();
         if !state.is_under(plan) {
             return;
         }
         for (at, point) in signals.iter().zip(points) {
-            state.put(plan, *at, point, now, wall);
+            state.put(plan, *at, point, Source::Answer { since }, now, wall);
         }
         drop(state);
         self.changed.send_replace(());
+    }
+
+    /// Whether the car still says the driver's side that a plan was made for.
+    pub(super) fn is_for_this_side(&self, plan: &Plan) -> bool {
+        let Some(at) = plan.side_at else { return true };
+        let state = self.state();
+        state.samples.get(at).is_none_or(|sample| sample.news == 0 || plan.is_for(sample.raw.as_ref()))
     }
 
     /// Marks signals as moved by us for as long as the mark lives; none under another plan, where the
@@ -214,15 +218,23 @@ impl State {
         self.plan.as_ref().is_some_and(|current| Arc::ptr_eq(current, plan))
     }
 
-    fn put(&mut self, plan: &Plan, at: usize, point: &Datapoint, now: Duration, wall: SystemTime) {
+    fn put(&mut self, plan: &Plan, at: usize, point: &Datapoint, source: Source, now: Duration, wall: SystemTime) {
         let raw = point.value.as_ref().and_then(Raw::read);
+        let (Some(sample), Some(watched)) = (self.samples.get_mut(at), plan.watched.get(at)) else { return };
+        let stamp = point.timestamp.and_then(|stamp| SystemTime::try_from(stamp).ok());
+        let overtaken = match source {
+            Source::News => sample.asked && stamp.is_some() && stamp < sample.stamp,
+            Source::Answer { since } => sample.news > since && stamp <= sample.stamp,
+        };
+        if overtaken {
+            return;
+        }
         self.news += 1;
         let news = self.news;
-        let Some(sample) = self.samples.get_mut(at) else { return };
         let first = sample.news == 0;
         let changes = sample.raw != raw;
+        let says_another = !watched.same(sample.raw.as_ref(), raw.as_ref());
         let changed = if changes { news } else { sample.changed };
-        let stamp = point.timestamp.and_then(|stamp| SystemTime::try_from(stamp).ok());
         let repeated = !first && !changes && stamp.is_some() && stamp == sample.stamp;
         let taken_at = match &raw {
             None => sample.at,
@@ -230,12 +242,30 @@ impl State {
             Some(_) if repeated => sample.at,
             Some(_) => taken(stamp, now, wall),
         };
-        *sample = Sample { raw, at: taken_at, stamp, news, changed };
-        let sampled = plan.watched.get(at).is_some_and(|w| w.sampled);
-        if changes && !first && !sampled && !self.ours.contains_key(&at) {
+        let asked = matches!(source, Source::Answer { .. });
+        if plan.side_at == Some(at) && !plan.is_for(raw.as_ref()) {
+            self.epoch += 1;
+            let why = "the car says another side of the driver, and its signals are looked for anew".to_owned();
+            self.health = Health::Lost(Cause::Side, why);
+        }
+        *sample = Sample { raw, at: taken_at, stamp, asked, news, changed };
+        if says_another && !first && !watched.sampled && !self.ours.contains_key(&at) {
             self.epoch += 1;
         }
     }
+}
+
+/// How a value came.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    /// By the subscription, in the order of its changes. The broker drops some where we are slow, and what it
+    /// kept while it froze arrives after its answers: it is believed unless an answer was newer.
+    News,
+    /// The broker was asked: it is what the broker had then, unless news came since that are not older.
+    Answer {
+        /// The news that had come when it was asked.
+        since: u64,
+    },
 }
 
 /// When a value was taken, as time since boot; none where its stamp does not say. The broker stamps values
@@ -277,13 +307,21 @@ impl Drop for Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::SystemClock;
-    use crate::vehicle::kuksa::plan::Watched;
+    use crate::state::{AttrIx, AttrType, Signal, SignalForm, SystemClock};
+    use crate::vehicle::kuksa::convert::testing::attribute;
+    use crate::vehicle::kuksa::plan::{Meaning, Watched};
     use crate::vehicle::kuksa::proto::{DataType, EntryType, Value, value::TypedValue};
 
     fn point(n: u32, age: Duration) -> Datapoint {
         let timestamp = Some((SystemTime::now() - age).into());
         Datapoint { timestamp, value: Some(Value { typed_value: Some(TypedValue::Uint32(n)) }) }
+    }
+
+    /// Tens stand for levels, and what is near one of them for the same.
+    fn level() -> Signal {
+        let numbers = (0..10).map(|n| f64::from(n) * 10.0).collect();
+        let form = SignalForm::Levels { numbers, tolerance: 2.0 };
+        Signal { attribute: AttrIx(0), items: Vec::new(), form, range: None, sampled: false }
     }
 
     fn cache() -> (Arc<Cache>, Arc<Plan>) {
@@ -294,7 +332,9 @@ mod tests {
             least: None,
             most: None,
             allowed: Vec::new(),
+            unit: String::new(),
             sampled,
+            meanings: vec![Meaning { attribute: attribute(AttrType::Int, 1), signal: level() }],
         };
         let by_path = [("switch".to_owned(), 0), ("speed".to_owned(), 1)].into();
         let plan = Arc::new(Plan {
@@ -303,9 +343,9 @@ mod tests {
             ..Plan::default()
         });
         let cache = Arc::new(Cache::new(BTreeSet::new(), Arc::new(SystemClock)));
-        cache.connected(plan.clone(), None);
+        cache.connected(plan.clone());
         cache.set_health(Health::Alive);
-        cache.take([("switch".to_owned(), point(1, Duration::ZERO)), ("speed".to_owned(), point(50, Duration::ZERO))]);
+        cache.take([("switch".to_owned(), point(10, Duration::ZERO)), ("speed".to_owned(), point(50, Duration::ZERO))]);
         (cache, plan)
     }
 
@@ -318,13 +358,13 @@ mod tests {
     #[test]
     fn only_a_change_by_other_hands_makes_verdicts_stale() {
         let (cache, plan) = cache();
-        assert!(moves(&cache, "switch", 2), "somebody pressed it");
-        assert!(!moves(&cache, "switch", 2), "nothing changed");
-        assert!(!moves(&cache, "speed", 51), "a car in motion");
+        assert!(moves(&cache, "switch", 20), "somebody pressed it");
+        assert!(!moves(&cache, "switch", 20), "nothing changed");
+        assert!(!moves(&cache, "speed", 60), "a car in motion");
         let claim = cache.claim(&plan, vec![0]).unwrap();
-        assert!(!moves(&cache, "switch", 3), "we moved it");
+        assert!(!moves(&cache, "switch", 30), "we moved it");
         drop(claim);
-        assert!(moves(&cache, "switch", 4), "what arrives after our call is over is not expected any more");
+        assert!(moves(&cache, "switch", 40), "what arrives after our call is over is not expected any more");
     }
 
     #[test]
@@ -345,14 +385,14 @@ mod tests {
         let (cache, old) = cache();
         let held = cache.claim(&old, vec![0]).unwrap();
         let current = Arc::new(Plan { watched: old.watched.clone(), by_path: old.by_path.clone(), ..Plan::default() });
-        cache.connected(current.clone(), None);
+        cache.connected(current.clone());
         assert!(cache.claim(&old, vec![0]).is_none());
         let claim = cache.claim(&current, vec![0]).unwrap();
         drop(held);
-        cache.take([("switch".to_owned(), point(1, Duration::ZERO))]);
-        assert!(!moves(&cache, "switch", 2), "the end of an old claim does not end this one");
+        cache.take([("switch".to_owned(), point(10, Duration::ZERO))]);
+        assert!(!moves(&cache, "switch", 20), "the end of an old claim does not end this one");
         drop(claim);
-        assert!(moves(&cache, "switch", 3));
+        assert!(moves(&cache, "switch", 30));
     }
 
     #[test]
@@ -365,6 +405,44 @@ mod tests {
         assert_eq!(taken(Some(wall + SKEW + second), now, wall), None);
         assert_eq!(taken(Some(wall + 86_400 * second), now, wall), None);
         assert_eq!(taken(None, now, wall), None);
+    }
+
+    #[test]
+    fn only_what_some_field_says_otherwise_is_a_change() {
+        let (cache, _) = cache();
+        assert!(!moves(&cache, "switch", 12), "the same level");
+        assert!(!moves(&cache, "switch", 8), "and still");
+        assert!(moves(&cache, "switch", 5), "between two levels is none");
+        assert!(!moves(&cache, "switch", 4), "and so is this");
+        assert!(moves(&cache, "switch", 10), "the level again");
+        let before = cache.epoch();
+        cache.take([("switch".to_owned(), Datapoint::default())]);
+        assert_ne!(cache.epoch(), before, "nothing is said of it any more");
+    }
+
+    #[test]
+    fn an_answer_is_not_overwritten_by_news_that_were_on_their_way_nor_newer_news_by_an_answer() {
+        let (cache, plan) = cache();
+        let says = || cache.state().samples[0].raw.clone();
+        let second = Duration::from_secs(1);
+        cache.refresh(&plan, &[0], &[point(50, second)], cache.news());
+        cache.take([("switch".to_owned(), point(20, 3 * second))]);
+        assert_eq!(says(), Some(Raw::Number(50.0)), "it was published before what the broker has");
+        cache.take([("switch".to_owned(), point(30, Duration::ZERO))]);
+        assert_eq!(says(), Some(Raw::Number(30.0)), "and this after it");
+        let asked = cache.news();
+        cache.take([("switch".to_owned(), point(40, Duration::ZERO))]);
+        cache.refresh(&plan, &[0], &[point(30, second)], asked);
+        assert_eq!(says(), Some(Raw::Number(40.0)), "the answer was given before");
+        let asked = cache.news();
+        cache.take([("switch".to_owned(), point(50, second))]);
+        cache.refresh(&plan, &[0], &[point(20, Duration::ZERO)], asked);
+        assert_eq!(says(), Some(Raw::Number(20.0)), "what came meanwhile was on its way for longer");
+        // A clock that was set back stamps earlier; what the broker has is what it has.
+        cache.refresh(&plan, &[0], &[point(60, 9 * second)], cache.news());
+        assert_eq!(says(), Some(Raw::Number(60.0)));
+        cache.take([("switch".to_owned(), point(70, 8 * second))]);
+        assert_eq!(says(), Some(Raw::Number(70.0)));
     }
 
     /// A machine whose time of day is set by hand.
@@ -389,17 +467,17 @@ mod tests {
         let (_, plan) = cache();
         let clock = Arc::new(Wound { boot: Mutex::new(Duration::from_secs(100)), unix: Mutex::new(NOON) });
         let cache = Cache::new(BTreeSet::new(), clock.clone());
-        cache.connected(plan.clone(), None);
+        cache.connected(plan.clone());
         let stamped = Datapoint { timestamp: Some((SystemTime::UNIX_EPOCH + NOON).into()), ..point(50, NOON) };
-        cache.refresh(&plan, &[1], std::slice::from_ref(&stamped));
+        cache.refresh(&plan, &[1], std::slice::from_ref(&stamped), cache.news());
         let at = || cache.state().samples[1].at;
         assert_eq!(at(), Some(Duration::from_secs(100)));
         // Ten seconds later the time of day is set back by ten seconds.
         *clock.boot.lock().unwrap() = Duration::from_secs(110);
-        cache.refresh(&plan, &[1], std::slice::from_ref(&stamped));
+        cache.refresh(&plan, &[1], std::slice::from_ref(&stamped), cache.news());
         assert_eq!(at(), Some(Duration::from_secs(100)));
         // Another value without a stamp is not the same measurement, and nobody knows when it was taken.
-        cache.refresh(&plan, &[1], &[Datapoint { timestamp: None, ..point(51, NOON) }]);
+        cache.refresh(&plan, &[1], &[Datapoint { timestamp: None, ..point(51, NOON) }], cache.news());
         assert_eq!(at(), None);
     }
 

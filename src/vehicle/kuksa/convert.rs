@@ -93,12 +93,11 @@ pub(super) fn raw(literal: &Literal) -> Raw {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(super) mod testing {
     use crate::model::Resolution;
-    use crate::state::{AttrIx, AttrType, CellIx, EntityIx};
+    use crate::state::{AttrType, Attribute, CellIx, EntityIx};
 
-    fn attribute(kind: AttrType, steps: u32) -> Attribute {
+    pub(in super::super) fn attribute(kind: AttrType, steps: u32) -> Attribute {
         Attribute {
             entity: EntityIx::CAR,
             name: "it".into(),
@@ -111,6 +110,13 @@ mod tests {
             base: CellIx(0),
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::attribute;
+    use super::*;
+    use crate::state::{AttrIx, AttrType};
 
     fn signal(form: SignalForm, range: Option<(i64, i64)>) -> Signal {
         Signal { attribute: AttrIx(0), items: Vec::new(), form, range, sampled: false }

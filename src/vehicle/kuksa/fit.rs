@@ -6,7 +6,8 @@ use super::convert;
 use super::plan::Watched;
 use super::proto::{DataType, EntryType};
 use super::raw::{Raw, is_number};
-use crate::state::{AttrType, Attribute, Signal, SignalForm};
+use super::units;
+use crate::state::{AttrType, Attribute, Side, Signal, SignalForm};
 
 /// How a mapped signal fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,6 +24,20 @@ pub enum Fit {
         /// What the field is.
         wanted: String,
     },
+    /// Its numbers are in another unit than the mapping takes them to be.
+    Unit {
+        /// The broker's unit.
+        found: String,
+        /// The unit that the field and its `per_unit` come to.
+        wanted: String,
+    },
+    /// It should say on which side the driver sits, and does not: what depends on that is refused.
+    NoSide {
+        /// What it says.
+        found: String,
+    },
+    /// Which signal it is depends on the driver's side, which nobody knows.
+    EitherSide,
     /// It can be read, but a tool would have to set it.
     ReadOnly {
         /// What it is: `sensor`, `attribute`.
@@ -60,6 +75,11 @@ impl std::fmt::Display for Fit {
             Self::Fits => f.write_str("fits"),
             Self::Missing => f.write_str("the broker has no such signal"),
             Self::Type { found, wanted } => write!(f, "it is {found}, and the field is {wanted}"),
+            Self::Unit { found, wanted } => write!(f, "it is in {found}, and the mapping takes it for {wanted}"),
+            Self::NoSide { found } => {
+                write!(f, "it says {found}, not LEFT or RIGHT; calls that depend on the driver's side are refused")
+            }
+            Self::EitherSide => f.write_str("which of them it is depends on the driver's side, and that is not known"),
             Self::ReadOnly { found } => write!(f, "it is read only ({found}), and a tool would set it"),
             Self::Values { refused } => write!(f, "it does not take {}", refused.join(", ")),
             Self::Range { found, wanted } => write!(f, "it takes {found}, narrower than {wanted}"),
@@ -103,6 +123,12 @@ pub(super) fn judge(attribute: &Attribute, signal: &Signal, found: Option<&Watch
         };
         return Fit::Type { found: data(found.data), wanted: wanted.to_owned() };
     }
+    if let SignalForm::Same { per_unit } = &signal.form
+        && attribute.kind == AttrType::Int
+        && let Some(wanted) = units::other(&attribute.unit, *per_unit, &found.unit)
+    {
+        return Fit::Unit { found: found.unit.clone(), wanted };
+    }
     let refused: Vec<String> = written.iter().filter(|w| !takes(found, w)).map(ToString::to_string).collect();
     if !refused.is_empty() {
         return Fit::Values { refused };
@@ -123,12 +149,35 @@ pub(super) fn judge(attribute: &Attribute, signal: &Signal, found: Option<&Watch
     }
 }
 
-/// How a signal fits that is only read, as a number.
-pub(super) fn judge_number(found: Option<&Watched>) -> Fit {
-    match found {
-        None => Fit::Missing,
-        Some(found) if is_number(found.data) => Fit::Fits,
-        Some(found) => Fit::Type { found: data(found.data), wanted: kind(&AttrType::Int).to_owned() },
+/// How a signal fits that is only read, as a number of degrees.
+pub(super) fn judge_degrees(found: Option<&Watched>) -> Fit {
+    let Some(found) = found else { return Fit::Missing };
+    if !is_number(found.data) {
+        return Fit::Type { found: data(found.data), wanted: kind(&AttrType::Int).to_owned() };
+    }
+    match units::other("degrees", 1.0, &found.unit) {
+        Some(wanted) => Fit::Unit { found: found.unit.clone(), wanted },
+        None => Fit::Fits,
+    }
+}
+
+/// How a signal fits that says on which side the driver sits.
+pub(super) fn judge_side(found: Option<&Watched>) -> Fit {
+    let Some(found) = found else { return Fit::Missing };
+    if found.data != DataType::String {
+        return Fit::Type { found: data(found.data), wanted: kind(&AttrType::Word).to_owned() };
+    }
+    let sides = ["LEFT", "RIGHT"].map(|side| Raw::Text(side.to_owned()));
+    let refused: Vec<String> = sides.iter().filter(|side| !takes(found, side)).map(ToString::to_string).collect();
+    if refused.is_empty() { Fit::Fits } else { Fit::Values { refused } }
+}
+
+/// The side that a value of such a signal names.
+pub(super) fn side_of(said: &Raw) -> Option<Side> {
+    match said {
+        Raw::Text(word) if word.eq_ignore_ascii_case("LEFT") => Some(Side::Left),
+        Raw::Text(word) if word.eq_ignore_ascii_case("RIGHT") => Some(Side::Right),
+        _ => None,
     }
 }
 

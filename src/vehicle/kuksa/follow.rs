@@ -12,15 +12,14 @@ use super::plan::Plan;
 use super::proto::SubscribeResponse;
 use super::raw::Raw;
 use crate::policy::Policy;
-use crate::state::Side;
 use crate::vehicle::Cause;
 
 /// Pause before the broker is looked for again, doubled up to the longest.
 const PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Pause between two questions whether the broker still answers. A subscription alone cannot tell a
-/// quiet car from a frozen broker.
+/// Pause between two questions for everything. A subscription alone can tell neither a quiet car from a frozen
+/// broker nor news that were dropped from none.
 const BEAT: Duration = Duration::from_millis(500);
 
 /// Time in which it must answer that.
@@ -32,7 +31,12 @@ pub(super) async fn follow(cache: Arc<Cache>, link: Link, policy: Arc<Policy>) {
     loop {
         let error = match session(&cache, &link, &policy, &mut pause).await {
             Ok(never) => match never {},
-            Err(error) => error,
+            Err(End::Lost(error)) => error,
+            Err(End::Side) => {
+                tracing::info!("the car says another side of the driver; its signals are looked for anew");
+                sleep(PAUSE).await;
+                continue;
+            }
         };
         let repeated = matches!(&cache.state().health, Health::Lost(cause, _) if *cause == error.cause);
         if !repeated {
@@ -44,21 +48,35 @@ pub(super) async fn follow(cache: Arc<Cache>, link: Link, policy: Arc<Policy>) {
     }
 }
 
+/// Why a connection is given up.
+enum End {
+    /// The broker is lost.
+    Lost(CallError),
+    /// The driver sits on another side than the plan was made for.
+    Side,
+}
+
+impl From<CallError> for End {
+    fn from(error: CallError) -> Self {
+        Self::Lost(error)
+    }
+}
+
 /// One connection, from its beginning to its end.
 async fn session(
     cache: &Arc<Cache>,
     link: &Link,
     policy: &Policy,
     pause: &mut Duration,
-) -> Result<std::convert::Infallible, CallError> {
-    let (plan, side) = plan(link, policy).await?;
-    let plan = Arc::new(plan);
+) -> Result<std::convert::Infallible, End> {
+    let plan = Arc::new(plan(link, policy).await?);
     let misfits = plan.table.iter().filter(|row| row.fit != super::Fit::Fits).count();
     let mut news = link.subscribe(plan.paths()).await?;
-    cache.connected(plan.clone(), side);
+    cache.connected(plan.clone());
     // The current values come first; until they are there, nothing is known.
     let first = next(&mut news, Some(ANSWER)).await?;
     cache.take(first.entries);
+    same_side(cache, &plan)?;
     cache.set_health(Health::Alive);
     *pause = PAUSE;
     tracing::info!(signals = plan.watched.len(), tools = plan.served.len(), misfits, "the databroker is there");
@@ -66,6 +84,7 @@ async fn session(
         loop {
             let message = next(&mut news, None).await?;
             cache.take(message.entries);
+            same_side(cache, &plan)?;
         }
     };
     tokio::select! {
@@ -74,21 +93,21 @@ async fn session(
     }
 }
 
-/// The mapping on this broker, and the side the driver sits on.
-pub(super) async fn plan(link: &Link, policy: &Policy) -> Result<(Plan, Option<Side>), CallError> {
+/// Goes on for as long as the car says the side that the plan was made for.
+fn same_side(cache: &Cache, plan: &Plan) -> Result<(), End> {
+    if cache.is_for_this_side(plan) { Ok(()) } else { Err(End::Side) }
+}
+
+/// The mapping on this broker, for the side that the driver sits on.
+pub(super) async fn plan(link: &Link, policy: &Policy) -> Result<Plan, CallError> {
     let metadata = link.metadata().await?;
-    let model = &policy.model;
-    let path = model.vss.as_ref().and_then(|vss| vss.driver_side.as_deref());
-    let mut side = None;
+    let path = policy.model.vss.as_ref().and_then(|vss| vss.driver_side.as_deref());
+    let mut said = None;
     if let Some(path) = path.filter(|path| metadata.iter().any(|m| m.path == *path)) {
         let points = link.values(&[path], ANSWER).await?;
-        side = match points.first().and_then(|p| p.value.as_ref()).and_then(Raw::read) {
-            Some(Raw::Text(word)) if word.eq_ignore_ascii_case("LEFT") => Some(Side::Left),
-            Some(Raw::Text(word)) if word.eq_ignore_ascii_case("RIGHT") => Some(Side::Right),
-            _ => None,
-        };
+        said = points.first().and_then(|p| p.value.as_ref()).and_then(Raw::read);
     }
-    Ok((Plan::new(policy, side.unwrap_or(model.driver_side), &metadata), side))
+    Ok(Plan::new(policy, said.as_ref(), &metadata))
 }
 
 pub(super) async fn next(
@@ -118,35 +137,34 @@ pub(super) async fn next(
     }
 }
 
-/// Asks whether the broker still answers. After it did not, or the machine slept, it is asked for everything:
-/// what is on its way through the subscription comes later than its first answer.
-async fn beat(cache: &Arc<Cache>, link: &Link, plan: &Arc<Plan>) -> Result<std::convert::Infallible, CallError> {
+/// Asks for everything, again and again: whether the broker still answers, and whether what came through the
+/// subscription is what it has. It drops news of a subscriber that was too slow and tells nobody, and after it
+/// froze, or the machine slept, what is on its way comes later than its first answer.
+async fn beat(cache: &Arc<Cache>, link: &Link, plan: &Arc<Plan>) -> Result<std::convert::Infallible, End> {
     let mut sleeps = cache.sleeps();
-    let mut old = false;
+    let all: Vec<usize> = (0..plan.watched.len()).collect();
+    let paths: Vec<&str> = plan.watched.iter().map(|watched| watched.path.as_str()).collect();
     loop {
         tokio::select! {
             () = sleep(BEAT) => {}
-            _ = sleeps.changed() => old = true,
+            _ = sleeps.changed() => {}
         }
-        old |= cache.state().health != Health::Alive;
-        let asked: Vec<usize> = (0..if old { plan.watched.len() } else { 1 }).collect();
-        let paths: Vec<&str> = asked.iter().filter_map(|at| Some(plan.watched.get(*at)?.path.as_str())).collect();
         if paths.is_empty() {
             continue;
         }
+        let since = cache.news();
         match link.values(&paths, ANSWER).await {
             // Asleep again in between: this answer is of before.
             Ok(_) if sleeps.has_changed().unwrap_or_default() => {}
             Ok(points) => {
-                if std::mem::take(&mut old) {
-                    cache.refresh(plan, &asked, &points);
-                }
+                cache.refresh(plan, &all, &points, since);
+                same_side(cache, plan)?;
                 cache.set_health(Health::Alive);
             }
             Err(error) if error.cause == Cause::Frozen => {
                 cache.set_health(Health::Lost(Cause::Frozen, error.to_string()));
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
     }
 }

@@ -21,6 +21,7 @@ mod read;
 mod settings;
 mod survey;
 mod token;
+mod units;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,7 +131,7 @@ impl Vehicle for Kuksa {
     }
 
     fn side(&self) -> Option<Side> {
-        self.cache.state().side
+        self.cache.state().plan.as_ref()?.side
     }
 
     fn place(&self) -> Option<Json> {

@@ -18,6 +18,10 @@ use crate::vehicle::{Answer, Cause, Trouble};
 /// silence of this length says that something else is the matter.
 const NEW: Duration = Duration::from_millis(500);
 
+/// Age from which a place is none any more: by then a car on a motorway is beyond the kilometre that a place
+/// stands for, and a receiver that has a fix tells it every second.
+const PLACE: Duration = Duration::from_secs(30);
+
 impl Kuksa {
     pub(super) async fn read(&self, tool: ToolIx, deadline: Duration) -> Answer {
         let plan = match self.cache.plan() {
@@ -31,8 +35,9 @@ impl Kuksa {
         let old = self.old(&plan, &fields);
         if !old.is_empty() {
             let paths: Vec<&str> = old.iter().filter_map(|at| Some(plan.watched.get(*at)?.path.as_str())).collect();
+            let since = self.cache.news();
             match self.link.values(&paths, deadline).await {
-                Ok(points) => self.cache.refresh(&plan, &old, &points),
+                Ok(points) => self.cache.refresh(&plan, &old, &points, since),
                 Err(error) => return Answer::Trouble(Trouble::untouched(error.cause, error.to_string())),
             }
         }
@@ -68,14 +73,18 @@ impl Kuksa {
     }
 
     /// Where the car is: a geo URI (RFC 5870) of two decimals, about a kilometre, so that what was read for a
-    /// place holds for a while. None while the broker is not believed or the car has no fix.
+    /// place holds for a while. None while the broker is not believed, and where the car has no fix, one of too long
+    /// ago, or one that nobody knows when it had it. Nothing is asked for: that is done twice a second.
     pub(super) fn location(&self) -> Option<Json> {
         let plan = self.cache.plan().ok()?;
         let (latitude, longitude) = plan.location?;
-        let state = self.cache.state();
-        let degrees = |at: usize, most: f64| match state.samples.get(at)?.raw {
-            Some(Raw::Number(n)) if n.abs() <= most => Some(n),
-            _ => None,
+        let (now, state) = (self.cache.now(), self.cache.state());
+        let degrees = |at: usize, most: f64| {
+            let sample = state.samples.get(at).filter(|s| s.at.is_some_and(|at| now.saturating_sub(at) <= PLACE))?;
+            match sample.raw {
+                Some(Raw::Number(n)) if n.abs() <= most => Some(n),
+                _ => None,
+            }
         };
         let (latitude, longitude) = (degrees(latitude, 90.0)?, degrees(longitude, 180.0)?);
         // No `-0.00`: one place has one name.

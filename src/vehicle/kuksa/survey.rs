@@ -52,10 +52,9 @@ impl Survey {
         }
         let link = Link::open(settings)?;
         let broker = link.about().await?;
-        let (plan, side) = plan(&link, &policy).await?;
-        let plan = Arc::new(plan);
+        let plan = Arc::new(plan(&link, &policy).await?);
         let cache = Cache::new(promised(&policy), Arc::new(SystemClock));
-        cache.connected(plan.clone(), side);
+        cache.connected(plan.clone());
         cache.set_health(Health::Alive);
         Ok(Self { policy, link, plan, cache, broker })
     }
@@ -63,6 +62,11 @@ impl Survey {
     /// How the mapping fits, what does not fit first.
     pub fn table(&self) -> Vec<Row> {
         table(&self.plan)
+    }
+
+    /// The version of the specification that the mapping was written for.
+    pub fn version(&self) -> &str {
+        self.policy.model.vss.as_ref().map(|vss| vss.version.as_str()).unwrap_or_default()
     }
 
     /// Tools of the inventory that are not served on this broker, although the policy maps them.
@@ -81,9 +85,10 @@ impl Survey {
     /// [`CallError`] when the broker does not answer.
     pub async fn read(&self) -> Result<Vec<Field>, CallError> {
         let paths: Vec<&str> = self.plan.watched.iter().map(|w| w.path.as_str()).collect();
+        let since = self.cache.news();
         let points = self.link.values(&paths, Duration::from_secs(5)).await?;
         let all: Vec<usize> = (0..self.plan.watched.len()).collect();
-        self.cache.refresh(&self.plan, &all, &points);
+        self.cache.refresh(&self.plan, &all, &points, since);
         Ok(self.fields())
     }
 

@@ -2,11 +2,18 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
+use tokio::sync::watch;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::{Request, Status};
+
+/// How long a look at the file may take before another one is tried: the disk may be back, or the file another.
+const HANGS: Duration = Duration::from_secs(10);
+
+/// Most looks at a time. Each that hangs keeps a thread for as long as it does.
+const LOOKS: usize = 3;
 
 /// Puts the token on every request.
 #[derive(Debug, Clone)]
@@ -18,6 +25,16 @@ pub(super) struct Bearer {
 struct TokenFile {
     path: PathBuf,
     known: Mutex<Option<(Stamp, MetadataValue<Ascii>)>>,
+    /// Looks that are under way, the newest last.
+    looks: Mutex<Vec<Look>>,
+}
+
+/// A look at the file; every request that comes meanwhile waits for it.
+#[derive(Debug)]
+struct Look {
+    begun: Instant,
+    /// None until it is over.
+    seen: watch::Receiver<Option<Result<(), String>>>,
 }
 
 /// Tells one content of a file from the next.
@@ -25,19 +42,38 @@ type Stamp = (SystemTime, u64);
 
 impl Bearer {
     pub(super) fn new(path: Option<PathBuf>) -> Self {
-        Self { file: path.map(|path| Arc::new(TokenFile { path, known: Mutex::default() })) }
+        Self { file: path.map(|path| Arc::new(TokenFile { path, known: Mutex::default(), looks: Mutex::default() })) }
     }
 
     /// Looks at the file, and reads it anew when it is another than before: due before every request. It may
-    /// be on a disk that hangs, so it is looked at where waiting holds nobody up.
+    /// be on a disk that hangs, so it is looked at where waiting holds nobody up, and once for all who wait.
     pub(super) async fn renew(&self) -> Result<(), Status> {
-        let Some(file) = self.file.clone() else { return Ok(()) };
-        let looked = tokio::task::spawn_blocking(move || file.renew()).await;
-        looked.unwrap_or_else(|error| Err(error.to_string())).map_err(Status::unauthenticated)
+        let Some(file) = &self.file else { return Ok(()) };
+        let mut seen = TokenFile::look(file);
+        let looked = match seen.wait_for(Option::is_some).await {
+            Ok(looked) => looked.clone().unwrap_or(Ok(())),
+            Err(_) => Err(format!("the token file {}: the look at it broke off", file.path.display())),
+        };
+        looked.map_err(Status::unauthenticated)
     }
 }
 
 impl TokenFile {
+    /// The look that is under way, or another one.
+    fn look(file: &Arc<Self>) -> watch::Receiver<Option<Result<(), String>>> {
+        let mut looks = file.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.retain(|look| look.seen.borrow().is_none() && look.seen.has_changed().is_ok());
+        let full = looks.len() >= LOOKS;
+        if let Some(newest) = looks.last().filter(|newest| full || newest.begun.elapsed() < HANGS) {
+            return newest.seen.clone();
+        }
+        let (told, seen) = watch::channel(None);
+        let own = file.clone();
+        tokio::task::spawn_blocking(move || told.send_replace(Some(own.renew())));
+        looks.push(Look { begun: Instant::now(), seen: seen.clone() });
+        seen
+    }
+
     fn renew(&self) -> Result<(), String> {
         let renewed = self.read();
         if renewed.is_err() {
@@ -80,8 +116,6 @@ impl Interceptor for Bearer {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tokio::time::timeout;
 
     use super::*;
@@ -105,15 +139,44 @@ mod tests {
         assert!(sent().await.is_err(), "a token that was taken away is not used any more");
     }
 
-    #[tokio::test]
-    async fn a_file_that_hangs_holds_nobody_up() {
+    #[test]
+    fn a_file_that_hangs_holds_nobody_up_and_one_thread_for_all_who_ask() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        // Nobody ever writes: its thread is never done, as that of a disk that is gone.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let bearer = Bearer::new(Some(path.clone()));
+            // There is one thread: whoever waits on it would not even hear that the time is up.
+            for _ in 0..20 {
+                let both = async { tokio::join!(bearer.renew(), bearer.renew()) };
+                assert!(timeout(Duration::from_millis(5), both).await.is_err());
+            }
+            let file = bearer.file.as_ref().unwrap();
+            assert_eq!(file.looks.lock().unwrap().len(), 1);
+            // A look that has hung for long does not stand for the file for ever, and a few do.
+            for expected in [2, 3, 3, 3] {
+                let long_ago = Instant::now().checked_sub(HANGS).unwrap();
+                file.looks.lock().unwrap().iter_mut().for_each(|look| look.begun = long_ago);
+                assert!(timeout(Duration::from_millis(5), bearer.renew()).await.is_err());
+                assert_eq!(file.looks.lock().unwrap().len(), expected);
+            }
+        });
+        runtime.shutdown_background();
+    }
+
+    #[tokio::test]
+    async fn a_look_that_is_over_stands_for_no_later_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
         let bearer = Bearer::new(Some(path.clone()));
-        // There is one thread: whoever waits on it would not even hear that the time is up.
-        assert!(timeout(Duration::from_millis(50), bearer.renew()).await.is_err());
-        // The reader goes on once somebody writes.
-        std::fs::write(&path, "token\n").unwrap();
+        for there in [false, true, false] {
+            match there {
+                true => std::fs::write(&path, "token\n").unwrap(),
+                false => drop(std::fs::remove_file(&path)),
+            }
+            assert_eq!(bearer.renew().await.is_ok(), there);
+        }
     }
 }

@@ -10,6 +10,7 @@ use zbus::names::OwnedUniqueName;
 use zbus::wire::OwnedObjectPath;
 use zbus::{Connection, Message, fdo};
 
+use super::unanswered::Waiting;
 use crate::model::{Limits, ToolCall};
 use crate::state::Clock;
 use crate::tools::Tool;
@@ -67,7 +68,8 @@ impl Line {
         self.owner.as_str()
     }
 
-    /// Asks once. Ends early when the registration does; the caller bounds the time.
+    /// Asks once. Ends early when the registration does; the caller bounds the time. What nobody waits for any more
+    /// is listened for all the same: until then it holds its place on the bus.
     pub(super) async fn ask(
         &self,
         tool: &Tool,
@@ -75,20 +77,31 @@ impl Line {
         deadline: Duration,
         clock: &dyn Clock,
         mut ended: watch::Receiver<bool>,
+        waiting: Waiting,
     ) -> Answer {
         let gone = "its provider left";
+        let place = waiting.place();
         if *ended.borrow() {
+            place.free();
             return Answer::Trouble(Trouble::untouched(Cause::NoProvider, gone));
         }
         let arguments = call.arguments.as_json().to_string();
         let name = call_name();
         let expiry = clock.since_boot().saturating_add(deadline);
-        let body = (tool.name.as_str(), arguments.as_str(), name.as_str(), micros(expiry));
-        let asked =
-            self.connection.call_method(Some(&self.owner), &self.object, Some(PROVIDER_INTERFACE), "Call", &body);
+        let (connection, owner, object) = (self.connection.clone(), self.owner.clone(), self.object.clone());
+        let named = tool.name.to_string();
+        let asked = tokio::spawn(async move {
+            let body = (named.as_str(), arguments.as_str(), name.as_str(), micros(expiry));
+            let reply = connection.call_method(Some(&owner), &object, Some(PROVIDER_INTERFACE), "Call", &body).await;
+            place.free();
+            reply
+        });
         let reply = tokio::select! {
             biased;
-            reply = asked => reply,
+            reply = asked => match reply {
+                Ok(reply) => reply,
+                Err(error) => return unusable(tool, format!("the call broke off: {error}")),
+            },
             _ = ended.wait_for(|ended| *ended) => {
                 return lost(tool, Cause::NoProvider, format!("{gone} before it answered"));
             }
@@ -119,13 +132,16 @@ fn unusable(tool: &Tool, why: String) -> Answer {
     lost(tool, Cause::Unusable, why)
 }
 
-/// What an error means. That nobody is there only the bus can say; every other one may come from a provider
-/// that acted before it failed.
+/// What an error means. That nobody is there, and that too many answers are waited for, only the bus can say; every
+/// other one may come from a provider that acted before it failed.
 fn refused(tool: &Tool, error: &fdo::Error) -> Answer {
     use fdo::Error as E;
     let why = format!("its provider cannot be asked: {}", short(&error.to_string()));
     match error {
         E::ServiceUnknown(_) | E::NameHasNoOwner(_) => Answer::Trouble(Trouble::untouched(Cause::NoProvider, why)),
+        E::LimitsExceeded(said) if said.contains("pending replies") => {
+            Answer::Trouble(Trouble::untouched(Cause::NoProvider, why))
+        }
         _ => unusable(tool, format!("its provider gave no answer: {}", short(&error.to_string()))),
     }
 }

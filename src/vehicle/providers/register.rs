@@ -35,10 +35,14 @@ pub struct Applicant {
     pub owner: zbus::names::OwnedUniqueName,
     /// Its object with [`PROVIDER_INTERFACE`](super::PROVIDER_INTERFACE).
     pub object: zbus::wire::OwnedObjectPath,
+    /// The user behind the connection.
+    pub user: u32,
     /// Names of the configuration by which it may register; it has to keep them.
     pub names: Vec<String>,
     /// The tools that it may register; none: every one.
     pub tools: Option<Vec<String>>,
+    /// The tools that the configuration names for it: it may register them even where the car has them itself.
+    pub named: Vec<String>,
 }
 
 /// Why a registration is refused. Nothing of it was taken then.
@@ -87,6 +91,18 @@ pub enum Rejected {
         /// What stands in the way.
         why: Uncovered,
     },
+    /// The car itself carries it out.
+    #[error(
+        "`{0}` is carried out by the car itself; name it in `tools` of your `vehicle.provider` or in \
+         `vehicle.provided` to take it over"
+    )]
+    Served(String),
+    /// Calls hold their places on the bus.
+    #[error("{calls} calls to you are unanswered; answer them, or close the connections that they were sent to")]
+    Unanswered {
+        /// How many.
+        calls: usize,
+    },
     /// Somebody else provides it.
     #[error("`{tool}` is provided by {owner} already; a tool has one provider")]
     Provided {
@@ -99,20 +115,38 @@ pub enum Rejected {
 
 impl Providers {
     /// Registers a provider with all of its tools, or with none of them. What it registered before is
-    /// replaced; calls that still wait for it end with an unknown outcome.
+    /// replaced; calls that still wait for it end with an unknown outcome. `served`: what a real car carries out
+    /// itself.
     ///
     /// # Errors
     /// [`Rejected`] with the first tool that is not accepted.
-    pub fn register(&self, applicant: Applicant, offered: &[Offered]) -> Result<(), Rejected> {
+    pub fn register(
+        &self,
+        applicant: Applicant,
+        offered: &[Offered],
+        served: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Rejected> {
         self.shape(offered)?;
         // Held until it stands in the table: what another policy withdraws must be there to be withdrawn.
         let policy = self.policy.read().unwrap_or_else(PoisonError::into_inner);
         let may = applicant.tools.as_deref();
         let tools: Vec<ToolName> = offered.iter().map(|o| accept(&policy, o, may)).collect::<Result<_, _>>()?;
-        let owner = applicant.owner.to_string();
+        let (owner, user) = (applicant.owner.to_string(), applicant.user);
         let line = Line::new(applicant.connection, applicant.owner, applicant.object);
-        let registration = Arc::new(Registration { line, names: applicant.names, ended: watch::Sender::new(false) });
+        let registration =
+            Arc::new(Registration { line, user, names: applicant.names, ended: watch::Sender::new(false) });
+        let of_the_car: Vec<&ToolName> = tools.iter().filter(|tool| served(tool.as_str())).collect();
         let mut table = self.table();
+        if let Some(calls) = table.debts(&owner, user) {
+            return Err(Rejected::Unanswered { calls });
+        }
+        let meant = |tool: &ToolName| {
+            table.reserved.contains(tool) || applicant.named.iter().any(|named| named == tool.as_str())
+        };
+        if let Some(tool) = of_the_car.iter().find(|tool| !meant(tool)) {
+            return Err(Rejected::Served(tool.to_string()));
+        }
+        let once: Vec<ToolName> = tools.iter().filter(|tool| !of_the_car.contains(tool)).cloned().collect();
         for tool in &tools {
             if let Some(other) = table.by_tool.get(tool).filter(|r| r.line.owner() != owner) {
                 return Err(Rejected::Provided { tool: tool.to_string(), owner: other.line.owner().to_owned() });
@@ -125,12 +159,12 @@ impl Providers {
             }
             !goes
         });
+        table.once.extend(once);
         for tool in tools {
-            table.reserved.insert(tool.clone());
             table.by_tool.insert(tool, registration.clone());
         }
         drop(table);
-        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+        self.desk.tell();
         Ok(())
     }
 
