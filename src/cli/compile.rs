@@ -149,7 +149,7 @@ fn report_errors(errors: &CompileErrors, json: bool) -> io::Result<()> {
             .collect();
         writeln!(screen(), "{}", json!({ "errors": list }))?;
     } else {
-        complain(&errors);
+        complain(errors);
         let count = errors.0.len();
         eprintln!("obligato: {count} error{}, nothing was written", if count == 1 { "" } else { "s" });
     }

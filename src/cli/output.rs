@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn text_of_others_cannot_take_over_a_terminal() {
         let mut out = Vec::new();
-        write!(Plain(&mut out), "a\tb\n\u{1b}[2J{}\u{202e}ä\r\n", '\u{9b}').unwrap();
+        write!(Plain(&mut out), "a\tb\n\u{1b}[2J\u{9b}\u{202e}ä\r\n").unwrap();
         let shown = String::from_utf8(out).unwrap();
         assert_eq!(shown, "a\tb\n\\u001b[2J\\u009b\\u202eä\\u000d\n");
     }

@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
 }
 
 fn refuse(errors: &CompileErrors) -> Exit {
-    complain(&errors);
+    complain(errors);
     Exit::Input
 }
 

@@ -139,7 +139,7 @@ fn hold(args: &Args, mut set: SetSource, file: &Path) -> Result<Exit, CliError> 
 }
 
 fn refuse(errors: &CompileErrors) -> Exit {
-    complain(&errors);
+    complain(errors);
     Exit::Input
 }
 

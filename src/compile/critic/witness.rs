@@ -43,10 +43,8 @@ impl Witness {
         let Some((_, tool)) = parts.tool_named(self.env.action_name()) else { return whole };
         for param in tool.params.iter().filter(|param| param.required) {
             let path: Path = ["context", "input", param.name.as_str()].into_iter().map(str::to_owned).collect();
-            if !whole.values.contains_key(&path) {
-                let value = legal(parts.domain(&self.env, &path));
-                whole.values.insert(path, value);
-            }
+            let domain = parts.domain(&self.env, &path);
+            whole.values.entry(path).or_insert_with(|| legal(domain));
         }
         whole
     }
