@@ -9,7 +9,6 @@ mod scenario;
 mod speed;
 mod students;
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,6 +68,7 @@ impl Args {
     /// Measures the speed of the model.
     #[cfg(feature = "llama")]
     pub(super) fn measure(&self, policy: &Path, json: Option<&PathBuf>) -> Result<Exit, CliError> {
+        use std::io::Write as _;
         let policy = load::policy(policy)?;
         let speed = self.speed.measure(&self.student.llama_config()?, &policy)?;
         if let Some(out) = json {
@@ -81,8 +81,7 @@ impl Args {
             let bar = m.bar.as_deref().map(|bar| format!("  must be {bar}")).unwrap_or_default();
             let met = m.met.map_or("", |met| if met { ": met" } else { ": MISSED" });
             let (name, value, unit) = (&m.name, m.value, &m.unit);
-            io::Write::write_fmt(&mut out, format_args!("{name:<36} {value:>10.2} {unit}{bar}{met}\n"))
-                .map_err(CliError::output)?;
+            writeln!(out, "{name:<36} {value:>10.2} {unit}{bar}{met}").map_err(CliError::output)?;
         }
         Ok(Exit::Done)
     }
