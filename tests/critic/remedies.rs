@@ -148,3 +148,33 @@ fn remedies_that_undo_each_other_are_found() {
     }
     all_found("remedy-chain", faults);
 }
+
+/// Each of the two is right by itself; on one call each breaks what the other mended.
+#[test]
+fn two_rules_on_one_call_that_undo_each_other_are_found() {
+    if !solver("loops of remedies") {
+        return;
+    }
+    let base = remedied().into_iter().find(|r| r.id == "fog-lights-need-low-beams").unwrap();
+    let switches = [
+        ("set_air_conditioning", "air_conditioning"),
+        ("set_dome_light", "dome_light"),
+        ("set_head_lights_low_beams", "low_beams"),
+        ("set_head_lights_high_beams", "high_beams"),
+        ("set_child_lock", "child_lock"),
+    ];
+    let mut faults = Vec::new();
+    for (trigger, _) in switches {
+        for (tool, attribute) in switches.into_iter().filter(|(tool, _)| *tool != trigger) {
+            let rule = |suffix: &str, on: bool, when: String| {
+                let mut rule = base.named(suffix).with("remedy", &format!("{tool}(on: {on})")).when(when);
+                rule.scope = format!("principal, action == Action::\"{trigger}\", resource is Car");
+                rule
+            };
+            let on = rule("-on", true, format!("context.input.on && !resource.{attribute}"));
+            let off = rule("-off", false, format!("context.input.on && resource.{attribute}"));
+            faults.push(fault(format!("{trigger} switches {attribute} to and fro"), &off, &[&on]));
+        }
+    }
+    all_found("remedy-chain", faults);
+}

@@ -2,6 +2,7 @@
 
 use super::check;
 use crate::compile::critic::effects::Remedied;
+use crate::compile::critic::expr::Expr;
 use crate::compile::critic::logic::Answer;
 use crate::compile::critic::{Case, Stated};
 use crate::policy::{ArgumentTemplate, PolicyParts, Trigger};
@@ -46,6 +47,11 @@ fn run(case: &mut Case<'_>) {
             slowest = Some((ms, calls, tool));
         }
     }
+    for pair in seesaws(case, parts, &remedied) {
+        if !walk.loops.contains(&pair) {
+            walk.loops.push(pair);
+        }
+    }
     let named = |path: &[usize]| {
         path.iter().filter_map(|at| subject.rules.get(*at)).map(|r| format!("`{}`", r.id)).collect::<Vec<_>>()
     };
@@ -68,6 +74,36 @@ fn run(case: &mut Case<'_>) {
             format!("worst actuation: `{tool}` with {calls} companions, {seconds} s until all are confirmed"),
         );
     }
+}
+
+/// Pairs of rules on one call that undo each other: what satisfies the one breaks the other, and what satisfies that
+/// breaks the first again.
+fn seesaws(case: &mut Case<'_>, parts: &PolicyParts, remedied: &[usize]) -> Vec<Vec<usize>> {
+    let subject = case.subject;
+    let mut found = Vec::new();
+    let pairs = remedied.iter().flat_map(|a| remedied.iter().filter(move |b| *b != a).map(move |b| (*a, *b)));
+    for (at, other_at) in pairs {
+        let (Some(one), Some(other)) = (subject.rules.get(at), subject.rules.get(other_at)) else { continue };
+        let entity = |stated: &Stated| stated.rule.as_ref().map(|rule| rule.entity);
+        let Some(entity) = entity(one).filter(|_| entity(one) == entity(other)) else { continue };
+        let (ours, theirs) = (Remedied::of(parts, one), Remedied::of(parts, other));
+        let after = |condition: Expr, calls: &[Remedied<'_>]| {
+            calls.iter().rev().fold(condition, |condition, call| call.applied(&condition, entity))
+        };
+        let broken = after(other.condition.clone(), &ours);
+        let again = after(after(one.condition.clone(), &theirs), &ours);
+        let whole = one.condition.clone().and(broken).and(again);
+        let shared = one.envs.iter().filter(|env| other.envs.contains(env));
+        let mut pair = vec![at, other_at];
+        pair.sort_unstable();
+        let known = found.contains(&pair);
+        if !known
+            && shared.into_iter().any(|env| matches!(case.logic.possible(subject, env, &whole), Answer::Possible(_)))
+        {
+            found.push(pair);
+        }
+    }
+    found
 }
 
 struct Walk<'a> {
