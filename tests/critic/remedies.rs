@@ -118,22 +118,24 @@ fn switched() -> Vec<Faulty> {
     switches.into_iter().chain(others).map(pair).collect()
 }
 
+/// Tools that switch something of the car, and what.
+const SWITCHES: [(&str, &str); 5] = [
+    ("set_air_conditioning", "air_conditioning"),
+    ("set_dome_light", "dome_light"),
+    ("set_head_lights_low_beams", "low_beams"),
+    ("set_head_lights_high_beams", "high_beams"),
+    ("set_child_lock", "child_lock"),
+];
+
 #[test]
 fn remedies_that_undo_each_other_are_found() {
     if !solver("loops of remedies") {
         return;
     }
     let base = remedied().into_iter().find(|r| r.id == "fog-lights-need-low-beams").unwrap();
-    let switches = [
-        ("set_air_conditioning", "air_conditioning"),
-        ("set_dome_light", "dome_light"),
-        ("set_head_lights_low_beams", "low_beams"),
-        ("set_head_lights_high_beams", "high_beams"),
-        ("set_child_lock", "child_lock"),
-    ];
     let mut faults = Vec::new();
-    for (first, attribute) in switches {
-        for (second, _) in switches.iter().filter(|(tool, _)| *tool != first) {
+    for (first, attribute) in SWITCHES {
+        for (second, _) in SWITCHES.iter().filter(|(tool, _)| *tool != first) {
             let on = |tool: &str, suffix: &str| {
                 let mut rule = base.named(suffix);
                 rule.scope = format!("principal, action == Action::\"{tool}\", resource is Car");
@@ -156,16 +158,9 @@ fn two_rules_on_one_call_that_undo_each_other_are_found() {
         return;
     }
     let base = remedied().into_iter().find(|r| r.id == "fog-lights-need-low-beams").unwrap();
-    let switches = [
-        ("set_air_conditioning", "air_conditioning"),
-        ("set_dome_light", "dome_light"),
-        ("set_head_lights_low_beams", "low_beams"),
-        ("set_head_lights_high_beams", "high_beams"),
-        ("set_child_lock", "child_lock"),
-    ];
     let mut faults = Vec::new();
-    for (trigger, _) in switches {
-        for (tool, attribute) in switches.into_iter().filter(|(tool, _)| *tool != trigger) {
+    for (trigger, _) in SWITCHES {
+        for (tool, attribute) in SWITCHES.into_iter().filter(|(tool, _)| *tool != trigger) {
             let rule = |suffix: &str, on: bool, when: String| {
                 let mut rule = base.named(suffix).with("remedy", &format!("{tool}(on: {on})")).when(when);
                 rule.scope = format!("principal, action == Action::\"{trigger}\", resource is Car");
