@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         Ok(author) => author,
         Err(errors) => return Ok(refuse(&errors)),
     };
-    let record = args.author.record.as_deref().map(Record::begin).transpose()?;
+    let record = args.author.record.as_deref().map(Record::begin);
     if let Some(record) = &record {
         author = record.listen(author)?;
     }

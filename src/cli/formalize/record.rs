@@ -15,10 +15,10 @@ pub(super) struct Record {
 
 impl Record {
     /// Begins a record that will replace `path`.
-    pub(super) fn begin(path: &Path) -> Result<Self, CliError> {
+    pub(super) fn begin(path: &Path) -> Self {
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
-        Ok(Self { path: path.to_owned(), part: part.into() })
+        Self { path: path.to_owned(), part: part.into() }
     }
 
     /// An author whose answers are written down.

@@ -126,6 +126,12 @@ impl<'a> Remedied<'a> {
     }
 }
 
+/// A condition about the calls' own item as it reads after all of them. The last one has the last word on an attribute:
+/// it is put in first.
+pub(super) fn after(condition: &Expr, calls: &[Remedied<'_>], entity: EntityIx) -> Expr {
+    calls.iter().rev().fold(condition.clone(), |condition, call| call.applied(&condition, entity))
+}
+
 /// The tool that `context.session.called.contains("tool")` asks for.
 fn called(expr: &Expr) -> Option<String> {
     let (set, tool) = expr.sides("contains")?;

@@ -1,10 +1,10 @@
 //! Remedies that undo each other's work.
 
 use super::check;
-use crate::compile::critic::effects::{Remedied, To};
+use crate::compile::critic::Case;
+use crate::compile::critic::effects::{Remedied, To, after};
 use crate::compile::critic::logic::Answer;
 use crate::compile::critic::subject::Env;
-use crate::compile::critic::{Case, Stated};
 
 check! {
     /// Finds two rules on one call that demand different values for one attribute, where neither value
@@ -33,11 +33,8 @@ fn run(case: &mut Case<'_>) {
                 continue;
             }
             let Some(entity) = one.rule.as_ref().map(|r| r.entity) else { continue };
-            let after = |rule: &Stated, calls: &[Remedied<'_>]| {
-                calls.iter().rev().fold(rule.condition.clone(), |c, call| call.applied(&c, entity))
-            };
             let both = one.condition.clone().and(other.condition.clone());
-            let stuck = both.and(after(one, &theirs)).and(after(other, &ours));
+            let stuck = both.and(after(&one.condition, &theirs, entity)).and(after(&other.condition, &ours, entity));
             for env in envs {
                 if let Answer::Possible(witness) = case.logic.possible(subject, env, &stuck) {
                     let what = format!(

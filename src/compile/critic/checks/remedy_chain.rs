@@ -1,8 +1,7 @@
 //! Remedies that call for further remedies.
 
 use super::check;
-use crate::compile::critic::effects::Remedied;
-use crate::compile::critic::expr::Expr;
+use crate::compile::critic::effects::{Remedied, after};
 use crate::compile::critic::logic::Answer;
 use crate::compile::critic::{Case, Stated};
 use crate::policy::{ArgumentTemplate, PolicyParts, Trigger};
@@ -87,11 +86,8 @@ fn seesaws(case: &mut Case<'_>, parts: &PolicyParts, remedied: &[usize]) -> Vec<
         let entity = |stated: &Stated| stated.rule.as_ref().map(|rule| rule.entity);
         let Some(entity) = entity(one).filter(|_| entity(one) == entity(other)) else { continue };
         let (ours, theirs) = (Remedied::of(parts, one), Remedied::of(parts, other));
-        let after = |condition: Expr, calls: &[Remedied<'_>]| {
-            calls.iter().rev().fold(condition, |condition, call| call.applied(&condition, entity))
-        };
-        let broken = after(other.condition.clone(), &ours);
-        let again = after(after(one.condition.clone(), &theirs), &ours);
+        let broken = after(&other.condition, &ours, entity);
+        let again = after(&after(&one.condition, &theirs, entity), &ours, entity);
         let whole = one.condition.clone().and(broken).and(again);
         let shared = one.envs.iter().filter(|env| other.envs.contains(env));
         let mut pair = vec![at, other_at];

@@ -2,7 +2,7 @@
 
 use super::check;
 use crate::compile::critic::Case;
-use crate::compile::critic::effects::{Remedied, To};
+use crate::compile::critic::effects::{Remedied, To, after};
 use crate::compile::critic::logic::Answer;
 
 check! {
@@ -35,8 +35,7 @@ fn run(case: &mut Case<'_>) {
             case.note(Some(stated), what);
             continue;
         }
-        // The last call has the last word on an attribute: it is put in first.
-        let after = calls.iter().rev().fold(stated.condition.clone(), |c, call| call.applied(&c, rule.entity));
+        let after = after(&stated.condition, &calls, rule.entity);
         for env in &stated.envs {
             if let Answer::Possible(witness) = case.logic.possible(subject, env, &after) {
                 let what = format!("`{}` can still fire after its own remedy", stated.id);
