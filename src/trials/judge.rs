@@ -31,8 +31,12 @@ pub enum Mismatch {
     NotFound(String),
 }
 
-/// Judges the draft of one test. An empty list means that it passes.
+/// Judges the draft of one test. An empty list means that it passes. Rules in shadow that the test names act in it:
+/// a rule goes through the car in shadow with the tests that it will be held to.
 pub fn run(policy: &Policy, test: &PolicyTest) -> (Vec<Mismatch>, VerdictReport) {
+    let named: Vec<&str> = test.rules.iter().chain(&test.found).map(String::as_str).collect();
+    let awake = policy.awake_for(&named);
+    let policy = awake.as_ref().unwrap_or(policy);
     let history = history(policy, test);
     let limits = HardLimits::default();
     let step = Step {

@@ -1,6 +1,6 @@
 //! What a candidate in shadow said beside the policy in force, out of a journal.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use crate::cli::CliError;
@@ -20,6 +20,8 @@ struct Pairs {
     is: BTreeMap<Talk, BTreeMap<u32, VerdictReport>>,
     /// Verdicts of other policies.
     foreign: usize,
+    /// Candidates that were in shadow.
+    candidates: BTreeSet<String>,
 }
 
 /// The verdicts of two policies on the same drafts.
@@ -30,6 +32,9 @@ pub(super) fn read(folder: &Path, old: &Policy, new: &Policy) -> Result<(Vec<Jud
     let mut pairs = Pairs::default();
     for record in records(folder)? {
         pairs.take(record?, old, new);
+    }
+    if pairs.is.is_empty() {
+        return Err(pairs.nothing(folder, new));
     }
     if pairs.foreign > 0 {
         eprintln!("obligato: {} verdicts in the journal are of other policies and are left out", pairs.foreign);
@@ -53,6 +58,21 @@ pub(super) fn read(folder: &Path, old: &Policy, new: &Policy) -> Result<(Vec<Jud
 }
 
 impl Pairs {
+    /// A comparison with nothing must not look like one that found no difference.
+    fn nothing(&self, folder: &Path, new: &Policy) -> CliError {
+        let others: Vec<&str> = self.candidates.iter().map(String::as_str).collect();
+        let held = match others.as_slice() {
+            [] => "no candidate was in shadow".to_owned(),
+            others => format!("in shadow were {}", others.join(", ")),
+        };
+        let why = format!(
+            "it holds no verdict of `{}` ({}) in shadow: {held}; name the file that `[shadow] policy` named, or judge \
+             recorded conversations with --replay",
+            new.id, new.hash
+        );
+        CliError::Transcript { path: folder.display().to_string(), why }
+    }
+
     fn take(&mut self, record: Record, old: &Policy, new: &Policy) {
         let Some(place) = record.place else { return };
         let text = |name: &str| record.body.get(name).and_then(|v| v.as_str()).unwrap_or_default();
@@ -64,7 +84,10 @@ impl Pairs {
                 let Ok(judged) = serde_json::from_value::<Judgement>(record.body) else { return };
                 self.was.entry(talk).or_default().insert(judged.number, judged.report);
             }
-            Kind::Shadow if text("of") == "candidate" && text("policy") == new.hash.to_string() => {
+            Kind::Shadow if text("of") == "candidate" && text("policy") != new.hash.to_string() => {
+                self.candidates.insert(text("policy").to_owned());
+            }
+            Kind::Shadow if text("of") == "candidate" => {
                 let number = record.body.get("number").and_then(|n| n.as_u64()).and_then(|n| u32::try_from(n).ok());
                 let report = record.body.get("report").cloned().unwrap_or_default();
                 let Some((number, report)) = number.zip(serde_json::from_value(report).ok()) else { return };
