@@ -50,6 +50,23 @@ pub fn remainder(policy: &Policy, history: &History, executed: &Executed) -> Rem
     if rest.calls.is_empty() { Remainder::Finished { dropped } } else { Remainder::Continue { rest, dropped } }
 }
 
+/// The companions among the calls that are left which a rule demands for what was done, and for each other: without
+/// them the car stays as the policy forbids it to be.
+pub fn owing(policy: &Policy, history: &History, left: &Draft, done: &[Executed]) -> Draft {
+    let succeeded = |executed: &&Executed| history.call(executed.reference).is_some_and(|past| past.succeeded());
+    let mut made: Vec<&ToolCall> = done.iter().filter(succeeded).map(|executed| &executed.call).collect();
+    let mut owed = vec![false; left.calls.len()];
+    loop {
+        let demanded =
+            |call: &ToolCall| call.by.as_ref().is_some_and(|rule| made.iter().any(|m| triggers(policy, rule, m)));
+        let found = left.calls.iter().zip(&mut owed).find(|(call, owed)| !**owed && demanded(call));
+        let Some((call, found)) = found else { break };
+        *found = true;
+        made.push(call);
+    }
+    Draft::calls(left.calls.iter().zip(owed).filter(|(_, owed)| *owed).map(|(call, _)| call.clone()).collect())
+}
+
 /// Separates companions whose every trigger failed or was dropped itself: nobody asked for windows to
 /// close when the air conditioning did not start.
 fn orphaned(policy: &Policy, calls: Vec<ToolCall>, failed: &ToolCall) -> (Vec<ToolCall>, Vec<ToolCall>) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Event;
 use super::run::{End, Run, message};
-use crate::execute::{Conditions, Executed, Remainder, Stale, carry_out, remainder};
+use crate::execute::{Conditions, Executed, Remainder, Stale, carry_out, owing, remainder};
 use crate::model::{Draft, Message, ReportedCall, RequestedCall, Role};
 use crate::obligations::{Owed, Unread};
 use crate::state::Outcome;
@@ -34,13 +34,23 @@ impl Run<'_> {
         let mut acted = Acted { unread: owed.unread.clone(), ..Acted::default() };
         let mut next = Some(cleared);
         let mut retries = 0;
+        let mut ending = false;
         while let Some(cleared) = next.take() {
             if self.cancelled().is_err() {
                 if acted.executed.is_empty() {
                     return Err(End::Cancelled);
                 }
-                acted.stopped = Some(self.say(if self.has_slept() { "slept" } else { "cancelled" }, &[]));
-                break;
+                let owing = self.owing(cleared.draft(), &acted);
+                if owing.calls.is_empty() || self.cancel.is_stopped() || self.has_slept() {
+                    acted.stopped = Some(self.left(&owing));
+                    break;
+                }
+                // Nobody waits any more, and the car is not left as the policy forbids it to be.
+                acted.stopped = Some(self.say("cancelled", &[]));
+                if !std::mem::replace(&mut ending, true) {
+                    next = self.clear_rest(&owing, &mut acted)?;
+                    continue;
+                }
             }
             let affordable = self.account.tool_call();
             self.afford(affordable)?;
@@ -71,6 +81,27 @@ impl Run<'_> {
             acted.stopped = Some(self.say("slept", &[]));
         }
         Ok(acted)
+    }
+
+    /// What the policy owes for what was done, of what is left.
+    fn owing(&self, left: &Draft, acted: &Acted) -> Draft {
+        owing(&self.session.policy, &self.session.history, left, &acted.executed)
+    }
+
+    /// What is said of a turn that ended before its time.
+    fn left(&self, owing: &Draft) -> String {
+        if self.has_slept() {
+            return self.say("slept", &[]);
+        }
+        let said = self.say("cancelled", &[]);
+        if owing.calls.is_empty() {
+            return said;
+        }
+        let (policy, history) = (&self.session.policy, &self.session.history);
+        let calls: Vec<String> =
+            owing.calls.iter().map(|call| policy.call_words(&self.language, call, history)).collect();
+        let what = policy.list(&self.language, &calls);
+        format!("{said} {}", self.say("cancelled-owing", &[("what", &what)]))
     }
 
     /// Verifies what is left; reads that it turns out to need are made at once.

@@ -48,6 +48,8 @@ pub struct Scene {
     pub car: SimHandle,
     /// Everything that happened.
     pub events: Vec<Event>,
+    /// Stops or ends the turn.
+    pub cancel: Cancel,
     /// What the rest of the world does to the car when something happens in a turn.
     pub world: World,
 }
@@ -84,6 +86,7 @@ impl Scene {
             asked,
             car,
             events: Vec::new(),
+            cancel: Cancel::default(),
             world: Box::new(|_, _| {}),
         }
     }
@@ -112,7 +115,7 @@ impl Scene {
             world(&event, car);
             events.push(event);
         };
-        self.session.turn(&mut self.models, self.runtime.handle(), heard, &Cancel::default(), &mut listen)
+        self.session.turn(&mut self.models, self.runtime.handle(), heard, &self.cancel, &mut listen)
     }
 
     /// How often the model was asked.
