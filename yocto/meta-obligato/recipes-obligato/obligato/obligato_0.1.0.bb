@@ -24,6 +24,7 @@ inherit cargo cargo-update-recipe-crates externalsrc pkgconfig ptest-cargo syste
 PACKAGECONFIG ??= "llama kuksa"
 PACKAGECONFIG[llama] = "--features llama,,clang-native cmake-native"
 PACKAGECONFIG[kuksa] = "--features kuksa"
+PACKAGECONFIG[static-cxx] = "--features static-cxx"
 PACKAGECONFIG_CONFARGS:prepend = "--no-default-features "
 
 # cargo.bbclass takes PACKAGECONFIG_CONFARGS by itself since whinlatter; scarthgap's does not.
