@@ -175,7 +175,13 @@ fn a_comparison_with_the_field_that_the_argument_sets_takes_no_call_away() {
 fn a_comparison_that_takes_half_of_the_calls_away_is_found() {
     let mut tried = 0;
     for (tool, argument, attribute, _) in LEVELS {
-        for state in ["", " && context.now.hour < 24", " && context.draft.calls > 0", " && context.now.month > 0", " && context.now.minute < 60"] {
+        for state in [
+            "",
+            " && context.now.hour < 24",
+            " && context.draft.calls > 0",
+            " && context.now.month > 0",
+            " && context.now.minute < 60",
+        ] {
             let when = format!("context.input.{argument} > 0 && resource.{attribute} > 0{state}");
             let found = errors(&rule("levels", tool, "Car", when.clone()).plain(), "over-blocking");
             assert_eq!(found.len(), 1, "{when}");

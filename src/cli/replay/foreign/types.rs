@@ -56,7 +56,9 @@ fn shared(features: &Features, set: &ForeignSet, environment: &Environment) -> O
             Misfit::Lacking { what: "constant".to_owned(), member: path.to_owned(), kind: named(&member.kind), action }
         }
         (Some(Member { kind: Type::Record, .. }), Some(Value::Object(_))) | (None, _) => {
-            let own = |m: &&Member| m.parent.and_then(|p| members.get(usize::from(p))).map_or("", |p| p.path.as_str()) == path;
+            let own = |m: &&Member| {
+                m.parent.and_then(|p| members.get(usize::from(p))).map_or("", |p| p.path.as_str()) == path
+            };
             Misfit::Beyond { what: at.join("."), known: listed(members.iter().filter(own).map(|m| &m.name)), action }
         }
         (Some(member), value) => Misfit::Type {
