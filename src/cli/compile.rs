@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::output::{apart, complain, replace, screen};
+use super::output::{apart, complain, complain_as, replace, screen};
 use super::{CliError, Exit};
 use crate::compile::{CompileErrors, Compiled, SetSource, SourceFile, Warning, compile, compile_foreign};
 use crate::policy::foreign::{ForeignSet, Tier};
@@ -138,18 +138,8 @@ fn warnings(warnings: &[Warning]) -> Vec<serde_json::Value> {
 }
 
 fn report_errors(errors: &CompileErrors, json: bool) -> io::Result<()> {
-    if json {
-        let list: Vec<_> = errors
-            .0
-            .iter()
-            .map(|error| {
-                let place = error.place();
-                json!({"file": place.map(|p| &*p.file), "line": place.map(|p| p.line), "error": error.to_string()})
-            })
-            .collect();
-        writeln!(screen(), "{}", json!({ "errors": list }))?;
-    } else {
-        complain(errors);
+    complain_as(errors, json)?;
+    if !json {
         let count = errors.0.len();
         eprintln!("obligato: {count} error{}, nothing was written", if count == 1 { "" } else { "s" });
     }

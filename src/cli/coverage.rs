@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use super::output::{apart, complain, replace, screen};
+use super::output::{apart, complain_as, replace, screen};
 use super::replay::{Firings, firings};
 use super::{CliError, Exit};
 use crate::compile::beside::{self, Beside};
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             Ok(Exit::Done)
         }
         Err(errors) => {
-            report(&errors, args.json).map_err(CliError::output)?;
+            complain_as(&errors, args.json).map_err(CliError::output)?;
             Ok(Exit::Input)
         }
     }
@@ -72,22 +72,6 @@ fn accounts(args: &Args) -> Result<(Loaded, Vec<Account>, SourceFile), CompileEr
     let compiled = compile(&set)?;
     let accounts = coverage(&set, &compiled.parts.rules)?;
     Ok((compiled.parts.to_blob().and_then(|blob| Policy::from_blob(&blob)), accounts, set.prose))
-}
-
-fn report(errors: &CompileErrors, json: bool) -> io::Result<()> {
-    if !json {
-        complain(errors);
-        return Ok(());
-    }
-    let list: Vec<Json> = errors
-        .0
-        .iter()
-        .map(|error| {
-            let place = error.place();
-            json!({"file": place.map(|p| &*p.file), "line": place.map(|p| p.line), "error": error.to_string()})
-        })
-        .collect();
-    writeln!(screen(), "{}", json!({ "errors": list }))
 }
 
 struct Table<'a> {

@@ -19,6 +19,22 @@ pub(super) fn complain(what: impl fmt::Display) {
     let _ = writeln!(Plain(io::stderr().lock()), "{what}");
 }
 
+/// What keeps a set from compiling: a line each on standard error, or for machines one object on standard output.
+#[cfg(feature = "compile")]
+pub(super) fn complain_as(errors: &crate::compile::CompileErrors, json: bool) -> io::Result<()> {
+    if !json {
+        complain(errors);
+        return Ok(());
+    }
+    let told = |error: &crate::compile::CompileError| {
+        let place = error.place();
+        let (file, line) = (place.map(|p| &*p.file), place.map(|p| p.line));
+        serde_json::json!({"file": file, "line": line, "error": error.to_string()})
+    };
+    let list: Vec<_> = errors.0.iter().map(told).collect();
+    writeln!(screen(), "{}", serde_json::json!({ "errors": list }))
+}
+
 /// Writes text with control characters escaped; lines and tabs stay.
 pub(super) struct Plain<W>(W);
 

@@ -117,7 +117,7 @@ fn addressed<'v>(view: &View<'v>) -> Vec<(usize, &'v str, Vec<&'v str>)> {
                 _ => continue,
             };
             let values: Vec<&str> =
-                texts.into_iter().filter(|t| !param.members().iter().any(|m| m == t) && is_address(t)).collect();
+                texts.into_iter().filter(|t| !param.members().iter().any(|m| m == t) && is_reachable(t)).collect();
             if !values.is_empty() {
                 found.push((at, name.as_str(), values));
             }
@@ -134,7 +134,8 @@ fn is_text(param: &Param) -> bool {
     }
 }
 
-fn is_address(text: &str) -> bool {
+/// Whether a text is where somebody can be reached.
+fn is_reachable(text: &str) -> bool {
     is_mail(text) || is_phone(text)
 }
 

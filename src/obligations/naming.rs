@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::numbers::{self, Number};
 use crate::model::Words;
 use crate::policy::{Hit, Meaning, PhraseRole, Policy, Reading};
-use crate::state::{History, ItemArgument, ItemRef, Owners, is_identifier, is_mail, is_phone, same};
+use crate::state::{History, ItemArgument, ItemRef, Owners, is_address, is_mail, is_phone, same};
 use crate::tools::{Param, ParamType, ToolIx};
 
 /// Names and values of owners that are looked at for one argument: as much as a gate may take.
@@ -336,11 +336,6 @@ impl<'a, 'p> Said<'a, 'p> {
 /// The words that a schema's word joins, lower-case.
 fn parts(member: &str) -> Vec<String> {
     member.split(['_', ':', ' ', '-']).filter(|part| !part.is_empty()).map(str::to_lowercase).collect()
-}
-
-/// Whether a text is an address, a number or an identifier rather than prose.
-fn is_address(text: &str) -> bool {
-    is_mail(text) || is_phone(text) || is_identifier(text)
 }
 
 /// What stands between quotation marks, over line breaks too, as words with a space before and after.

@@ -30,6 +30,14 @@ pub enum IngestError {
         /// The identifier.
         id: String,
     },
+    /// A system message with a date or a time that there is none of.
+    #[error("message {step}: {what}; correct the date or the time that the system message says")]
+    Time {
+        /// Its index, counted from 0.
+        step: usize,
+        /// What is wrong.
+        what: String,
+    },
 }
 
 impl History {
@@ -60,7 +68,14 @@ impl History {
     ) -> Result<(), IngestError> {
         let text = message.content.as_deref().unwrap_or_default();
         match message.role {
-            Role::System => self.set_system(model, text),
+            Role::System => {
+                let mut now = self.now.clone();
+                now.read(&model.now, text);
+                if let Some(what) = now.impossible() {
+                    return Err(IngestError::Time { step: self.steps, what });
+                }
+                self.set_system(model, text);
+            }
             Role::User => self.heard(text),
             Role::Assistant => {
                 let step = self.steps;

@@ -36,7 +36,7 @@ pub use legs::{LegFact, LegFacts, LegFn, is_picked};
 pub use listing::{Listing, Told};
 pub use now::{Moment, Now, NowField};
 pub use observe::select;
-pub use owners::{Owners, digits, is_identifier, is_mail, is_phone, same};
+pub use owners::{Owners, digits, is_address, is_mail, is_phone, same};
 pub use tour::{Leg, OfferedLeg, Stop, Tour, TourEdit};
 pub use vss::{Signal, SignalForm, SignalPath, Vss};
 pub use world::{Cell, CellIx, Origin, World};

@@ -152,6 +152,25 @@ impl Now {
         Some(Moment(Some(date.ok()?.to_datetime(time.ok()?))))
     }
 
+    /// What no clock and no calendar can show of it, as a sentence: an hour 25, a 30th of February. Where the year is
+    /// not known it may be a leap year.
+    pub fn impossible(&self) -> Option<String> {
+        let number = |field| if let Value::Int(n) = self.get(field) { Some(*n) } else { None };
+        for field in NowField::ALL {
+            if let (Some((low, high)), Some(n)) = (field.range(), number(field))
+                && !(low..=high).contains(&n)
+            {
+                return Some(format!("the {} is {n}; it lies between {low} and {high}", field.name()));
+            }
+        }
+        let (month, day) = (number(NowField::Month)?, number(NowField::Day)?);
+        let year = number(NowField::Year);
+        let first = civil::Date::new(i16::try_from(year.unwrap_or(2024)).ok()?, i8::try_from(month).ok()?, 1).ok()?;
+        let most = i64::from(first.days_in_month());
+        let of = year.map(|year| format!(" of {year}")).unwrap_or_default();
+        (day > most).then(|| format!("there is no day {day} in month {month}{of}, which has {most}"))
+    }
+
     /// Reads `NAME = {json}` assignments out of a system message.
     pub fn read(&mut self, paths: &NowPaths, system: &str) {
         for (field, name, path) in &paths.fields {
@@ -224,6 +243,29 @@ mod tests {
         assert_eq!(now.get(NowField::Location), &Value::word("loc_1"));
         assert_eq!(now.get(NowField::Hour), &Value::Int(17));
         assert_eq!(now.get(NowField::Minute), &Value::Unknown);
+    }
+
+    #[test]
+    fn a_day_that_no_calendar_has_is_told() {
+        use NowField::{Day, Hour, Month, Year};
+        let of = |fields: &[(NowField, i64)]| {
+            let mut now = Now::default();
+            fields.iter().for_each(|(field, n)| now.set(*field, Value::Int(*n)));
+            now.impossible()
+        };
+        let february = |day| [(Month, 2), (Day, day)];
+        assert_eq!(
+            of(&[&[(Year, 2026)], february(30).as_slice()].concat()).unwrap(),
+            "there is no day 30 in month 2 of 2026, which has 28"
+        );
+        assert_eq!(of(&[&[(Year, 2028)], february(29).as_slice()].concat()), None);
+        assert!(of(&[&[(Year, 2027)], february(29).as_slice()].concat()).is_some());
+        // Some February has 29, none has 30.
+        assert_eq!(of(&february(29)), None);
+        assert!(of(&february(30)).unwrap().contains("month 2, which has 29"));
+        assert!(of(&[(Hour, 24)]).unwrap().contains("the hour is 24"));
+        assert_eq!(of(&[(Day, 31)]), None);
+        assert_eq!(of(&[(Month, 4), (Day, 31)]).unwrap(), "there is no day 31 in month 4, which has 30");
     }
 
     fn paths() -> NowPaths {

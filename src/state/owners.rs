@@ -265,13 +265,14 @@ pub fn digits(text: &str) -> String {
     text.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// Whether a text is an identifier, an address or a number rather than a name.
-fn is_address(text: &str) -> bool {
+/// Whether a text is an identifier, an address or a number rather than a name or prose. What is longer than any of
+/// them is none.
+pub fn is_address(text: &str) -> bool {
     text.len() <= 128 && (is_mail(text) || is_phone(text) || is_identifier(text))
 }
 
 /// Whether a text is written as identifiers of results are: one word with a digit and an underscore.
-pub fn is_identifier(text: &str) -> bool {
+fn is_identifier(text: &str) -> bool {
     text.contains('_') && !text.contains(' ') && text.chars().any(|c| c.is_ascii_digit())
 }
 

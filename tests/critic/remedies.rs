@@ -78,6 +78,56 @@ fn a_remedy_that_a_prohibition_rejects_is_found() {
     all_found("rejected-remedy", remedied().into_iter().flat_map(rejected));
 }
 
+/// What a rule reads of the car before its own call is there before the call of its remedy too, where its own call leaves
+/// it alone.
+#[test]
+fn a_remedy_that_is_forbidden_in_the_very_state_that_makes_it_due_is_found() {
+    if !solver("remedies forbidden by what was before") {
+        return;
+    }
+    let states = ["context.before.speed > 0", "context.before.gear == \"D\"", "!context.before.plug_connected"];
+    let mut faults = Vec::new();
+    for r in remedied() {
+        let remedy = r.annotation("remedy").unwrap();
+        let (tool, _) = remedy.split_once('(').unwrap();
+        for state in states {
+            let due = r.when(format!("{} && {state}", r.when));
+            let mut other = r.plain().named("-rejected").when(state);
+            other.scope = format!("principal, action == Action::\"{tool}\", resource is Car");
+            faults.push(Faulty { culprit: Some(r.id.clone()), ..fault("its remedy was forbidden", &other, &[&due]) });
+        }
+    }
+    all_found("rejected-remedy", faults);
+}
+
+#[test]
+fn a_remedy_that_some_state_lets_through_is_not_held_to_be_rejected() {
+    if !solver("remedies that pass in some state") {
+        return;
+    }
+    let mut tried = 0;
+    for r in remedied() {
+        let remedy = r.annotation("remedy").unwrap();
+        let (tool, _) = remedy.split_once('(').unwrap();
+        let mut forbids = |due: &str, forbidden: &str| {
+            let due = r.when(format!("{} && {due}", r.when));
+            let mut other = r.plain().named("-rejected").when(forbidden);
+            other.scope = format!("principal, action == Action::\"{tool}\", resource is Car");
+            let critique = crate::critique(&crate::mutator::with(&[&due, &other]), "rejected-remedy");
+            let found: Vec<_> = critique.errors("rejected-remedy").map(|f| f.what.clone()).collect();
+            assert!(found.is_empty(), "{found:?}: {} and {forbidden}", due.when);
+            tried += 1;
+        };
+        // Other states, a wider state, and one that the rule's own call ends.
+        forbids("context.before.speed > 0", "context.before.speed > 100");
+        forbids("context.now.hour < 6", "context.before.speed > 0");
+        if r.scope.contains("\"set_air_conditioning\"") {
+            forbids("!context.before.air_conditioning", "!context.before.air_conditioning");
+        }
+    }
+    assert!(tried >= crate::FAULTS, "{tried} pairs");
+}
+
 #[test]
 fn remedies_that_demand_what_the_other_forbids_are_found() {
     if !solver("conflicting remedies") {

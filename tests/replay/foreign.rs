@@ -17,9 +17,9 @@ type Session = {
   failed_post_signatures: Set<String>, seen_patient_ids: Set<String>,
 };
 action ask appliesTo { principal: [Agent], resource: [Tool],
-  context: { tool: String, arguments: String, session?: Session } };
+  context: { tool: String, arguments: String, session?: Session, level?: Long, place?: { row: Long }, mark?: Bool } };
 action "typed::write" appliesTo { principal: [Agent], resource: [Tool],
-  context: { input: { count: Long, dose?: String }, session?: Session } };
+  context: { input: { count: Long, dose?: String }, session?: Session, level?: Long, place?: { row: Long } } };
 "#;
 
 const RULES: &str = r#"
@@ -199,12 +199,79 @@ fn a_name_in_the_features_file_that_the_schema_does_not_have_is_refused() {
         ),
     ] {
         let (done, told) = with_features(&FEATURES.replace(right, wrong), &run);
-        assert!(!done && told.contains("f.toml: ") && told.contains(says), "{wrong}: {told}");
+        assert!(!done && told.contains("f.toml:") && told.contains(says), "{wrong}: {told}");
     }
     let (done, told) = with_features(&FEATURES.replace("[\"find\"]", "[\"fnid\"]"), &run);
     assert!(
         done && told
-            .contains("f.toml: `search` names `fnid`, which neither the schema nor a rule nor a recorded call has"),
+            .contains("f.toml:9: `search` names `fnid`, which neither the schema nor a rule nor a recorded call has"),
+        "{told}"
+    );
+}
+
+/// What would deny every call as a mismatch of the schema is told before anything is judged, with its line.
+#[test]
+fn a_value_or_a_path_that_the_schema_does_not_take_is_refused_with_its_line() {
+    let run =
+        json!({"id": "r", "messages": [call("1", "write", &json!({"count": 1, "name": "x", "who": 7}))]}).to_string();
+    let count = "count = { at = \"count\", otherwise = 0 }";
+    for (right, wrong, says) in [
+        (
+            "[constant]",
+            "[constant]\nlevel = \"high\"",
+            "f.toml:11: `constant.level` is \"high\", and the schema takes a whole number there; correct it",
+        ),
+        ("[constant]", "[constant]\nlevel = 1\nplace = { row = \"a\" }", "f.toml:12: `constant.place.row` is \"a\""),
+        (
+            "[constant]",
+            "[constant]\nplace = { row = 1, seat = 2 }",
+            "f.toml:11: `constant.place` has more than `ask` takes; it has `row`: take the rest out",
+        ),
+        (
+            "[constant]",
+            "[constant]\nplace = {}",
+            "f.toml:11: `constant` has no `place.row`, which `ask` demands (a whole number); add it",
+        ),
+        ("[constant]", "[constant]\nmark = true", "f.toml:10: `constant` has more than `typed::write` takes"),
+        ("[\"who\"]", "[\"id\", \"who..id\"]", "f.toml:12: `who..id` is no path into arguments; write names"),
+        (count, "count = { at = \"\" }", "f.toml:25: `` is no path into arguments"),
+        (count, "count = { at = \"count\", otherwise = \"none\" }", "f.toml:25: `input.write.count` is \"none\", and"),
+        (count, "count = { present = \"count\" }", "f.toml:25: `input.write.count` is a truth value, and"),
+        (
+            count,
+            "dose = { at = \"dose\" }",
+            "f.toml:24: `input.write` has no `count`, which `typed::write` demands (a whole number); add it",
+        ),
+        (
+            count,
+            "count = { at = \"cuont\" }",
+            "f.toml:25: `input.write.count` leads to nothing in any recorded call of `write`; correct the path",
+        ),
+        (
+            count,
+            "count = { at = \"name\" }",
+            "f.toml:25: `input.write.count` leads to \"x\" in the recorded calls, and a whole number is wanted there",
+        ),
+        ("", "", "f.toml:12: `paths.patient` leads to 7 in the recorded calls, and a text is wanted there"),
+    ] {
+        let run = if right.is_empty() { run.clone() } else { run.replace("\\\"who\\\":7", "\\\"who\\\":\\\"P1\\\"") };
+        let (done, told) = with_features(&FEATURES.replace(right, wrong), &run);
+        assert!(!done && told.contains(says), "{wrong}: {told}");
+        assert!(!told.contains("blocked"), "nothing is judged: {told}");
+    }
+}
+
+#[test]
+fn what_the_schema_takes_is_replayed_and_what_leads_nowhere_is_told() {
+    let run = json!({"id": "r", "messages": [call("1", "write", &json!({"count": 1, "who": "P1"}))]}).to_string();
+    let constants = "[constant]\nlevel = 2\nplace = { row = 1 }";
+    let (done, told) = with_features(&FEATURES.replace("[constant]", constants), &run);
+    assert!(done && !told.contains("schema-mismatch"), "{told}");
+    assert!(told.contains("f.toml:15: `paths.date` leads to nothing in any recorded call; correct the path"), "{told}");
+    assert!(!told.contains("`paths.patient`") && !told.contains("`input.write`"), "{told}");
+    let (done, told) = with_features(&FEATURES.replace("at = \"count\"", "at = \"cuont\""), &run);
+    assert!(
+        done && told.contains("f.toml:24: `input.write` leads to nothing in any recorded call of `write`"),
         "{told}"
     );
 }

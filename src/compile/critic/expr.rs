@@ -46,6 +46,11 @@ impl Expr {
         Self(json!({ "Value": value }))
     }
 
+    /// Whether a record has a member.
+    pub(super) fn has(record: &[String], attr: &str) -> Self {
+        Self(json!({ "has": { "left": Self::path(record).0, "attr": attr } }))
+    }
+
     pub(super) fn not(self) -> Self {
         Self(json!({ "!": { "arg": self.0 } }))
     }
@@ -157,6 +162,67 @@ impl Expr {
         Self(json)
     }
 
+    /// The same question with what constants decide taken out of it: whether it can be true. What stands beside a
+    /// falsehood is dropped even where it could fail, for then it is not true either.
+    pub(super) fn folded(&self) -> Self {
+        let truth = |e: &Self| e.0.get("Value").and_then(Json::as_bool);
+        if let Some((left, right)) = self.sides("&&") {
+            let (left, right) = (left.folded(), right.folded());
+            return match (truth(&left), truth(&right)) {
+                (Some(false), _) | (_, Some(false)) => Self::truth(false),
+                (Some(true), _) => right,
+                (_, Some(true)) => left,
+                _ => left.and(right),
+            };
+        }
+        if let Some((left, right)) = self.sides("||") {
+            let (left, right) = (left.folded(), right.folded());
+            return match (truth(&left), truth(&right)) {
+                (Some(true), _) => left,
+                (Some(false), _) => right,
+                (_, Some(false)) => left,
+                _ => left.or(right),
+            };
+        }
+        if let Some(arg) = self.0.get("!").and_then(|not| not.get("arg")) {
+            let arg = Self(arg.clone());
+            // Beside a falsehood under a negation nothing may be dropped: only what is decided as a whole is.
+            return arg.decided().map_or_else(|| self.clone(), |value| Self::truth(!value));
+        }
+        self.decided().map_or_else(|| self.clone(), Self::truth)
+    }
+
+    /// What it is whatever the request is, where its constants decide that.
+    fn decided(&self) -> Option<bool> {
+        if let Some(value) = self.0.get("Value") {
+            return value.as_bool();
+        }
+        if let Some(arg) = self.0.get("!").and_then(|not| not.get("arg")) {
+            return Self(arg.clone()).decided().map(|value| !value);
+        }
+        if let Some((left, right)) = self.sides("&&") {
+            return if left.decided()? { right.decided() } else { Some(false) };
+        }
+        if let Some((left, right)) = self.sides("||") {
+            return if left.decided()? { Some(true) } else { right.decided() };
+        }
+        if let Some((set, member)) = self.sides("contains") {
+            return Some(set.as_constant()?.as_array()?.contains(&member.as_constant()?));
+        }
+        let scalars = |op: &str| {
+            let (left, right) = self.sides(op)?;
+            Some((left.as_constant()?, right.as_constant()?)).filter(|(l, r)| !l.is_array() && !r.is_array())
+        };
+        let numbers = |op: &str| scalars(op).and_then(|(l, r)| Some((l.as_i64()?, r.as_i64()?)));
+        scalars("==")
+            .map(|(l, r)| l == r)
+            .or_else(|| scalars("!=").map(|(l, r)| l != r))
+            .or_else(|| numbers("<").map(|(l, r)| l < r))
+            .or_else(|| numbers("<=").map(|(l, r)| l <= r))
+            .or_else(|| numbers(">").map(|(l, r)| l > r))
+            .or_else(|| numbers(">=").map(|(l, r)| l >= r))
+    }
+
     /// Whether it reads a member that begins so.
     pub(super) fn reads(&self, beginning: &[&str]) -> bool {
         self.paths().iter().any(|p| p.len() >= beginning.len() && p.iter().zip(beginning).all(|(a, b)| a == b))
@@ -246,6 +312,24 @@ mod tests {
         let x = path("resource.x");
         let changed = expr.rewrite(&|e| (e.as_path().as_ref() == Some(&x)).then(|| Expr::constant(&json!(2))));
         assert_eq!(changed, Expr::parse("2 > 1 || !(2 == 3) && context.y").unwrap());
+    }
+
+    #[test]
+    fn what_constants_decide_is_taken_out() {
+        let folded = |text: &str| Expr::parse(text).unwrap().folded();
+        for (text, left) in [
+            ("true && context.a", "context.a"),
+            ("context.a && 2 > 1 && !(3 == 3)", "false"),
+            ("1 < 0 || context.a == \"x\"", "context.a == \"x\""),
+            ("context.a || 2 <= 2", "context.a || 2 <= 2"),
+            ("[\"a\", \"b\"].contains(\"b\") && context.a", "context.a"),
+            ("!(context.a && 1 == 2)", "!(context.a && 1 == 2)"),
+            ("!(1 == 2 && context.a)", "true"),
+        ] {
+            assert_eq!(folded(text), folded(left), "{text}");
+        }
+        assert_eq!(folded("!(1 == 2 && context.a)"), Expr::truth(true));
+        assert_eq!(folded("context.a && 2 > 1 && !(3 == 3)"), Expr::truth(false));
     }
 
     #[test]

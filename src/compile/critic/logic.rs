@@ -60,6 +60,14 @@ impl Logic {
         self.ask(subject, env, condition, false)
     }
 
+    /// Whether any real request makes the condition true after which the fields that the call sets are as it set
+    /// them.
+    pub(super) fn possible_as_made(&mut self, subject: &Subject, env: &Env, condition: &Expr) -> Answer {
+        let condition = subject.one_name(env, condition);
+        let own = subject.parts.as_ref().map(|parts| parts.own_effect(env, &condition.paths()));
+        self.ask(subject, env, &Expr::all(own.into_iter().chain([condition])), false)
+    }
+
     /// Whether any real request makes the condition fail to evaluate.
     pub(super) fn fails(&mut self, subject: &Subject, env: &Env, condition: &Expr) -> Answer {
         self.ask(subject, env, condition, true)

@@ -12,12 +12,15 @@
 //! what is left open is said.
 
 mod checks;
+mod course;
 mod domain;
 mod effects;
 mod expr;
 mod logic;
 mod observed;
+mod own;
 mod relate;
+mod rounds;
 mod samples;
 #[cfg(feature = "solver")]
 mod solver;

@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use super::domain::Domain;
 use super::expr::{Expr, Path};
+use super::own::Own;
 use super::subject::Env;
-use crate::policy::{PolicyParts, Rule, Slot, SlotIx, Truth, Val, evaluate};
+use crate::model::Resolution;
+use crate::policy::{PolicyParts, Rule, Slot, SlotIx, Truth, Val, When, evaluate};
+use crate::state::{AttrType, Condition, Literal, Set, SetFrom};
 use serde_json::Value as Json;
 
 /// Ranges up to this many values are walked whole.
@@ -39,44 +42,140 @@ enum Sample {
     Parts(String),
 }
 
-struct Axis {
+struct Axis<'a> {
     slot: SlotIx,
     samples: Vec<Sample>,
     input: bool,
+    /// How the call itself sets it, where that is asked for.
+    own: Option<Own<'a>>,
 }
 
 struct Frame<'a> {
-    axes: &'a [Axis],
+    parts: &'a PolicyParts,
+    axes: &'a [Axis<'a>],
     at: &'a [usize],
 }
 
 impl crate::policy::Frame for Frame<'_> {
     fn load(&self, slot: SlotIx) -> Val<'_> {
-        let found = self.axes.iter().zip(self.at).find(|(axis, _)| axis.slot == slot);
-        match found.and_then(|(axis, at)| axis.samples.get(*at)) {
-            Some(Sample::Absent) => Val::Absent,
-            Some(Sample::Bool(b)) => Val::Bool(*b),
-            Some(Sample::Int(n)) => Val::Int(*n),
-            Some(Sample::Word(word)) => Val::Word(word),
-            Some(Sample::Parts(word)) => Val::Parts(word),
-            None => Val::Unknown,
-        }
+        let Some((axis, at)) = self.axes.iter().zip(self.at).find(|(axis, _)| axis.slot == slot) else {
+            return Val::Unknown;
+        };
+        let own = axis.own.as_ref().and_then(|own| self.own(own));
+        own.or_else(|| axis.samples.get(*at).map(value)).unwrap_or(Val::Unknown)
     }
 }
 
-/// Walks a rule over one kind of request. `None` where it reads what has no samples.
-pub(super) fn walk(parts: &PolicyParts, rule: &Rule, env: &Env, condition: &Expr) -> Option<Counts> {
+impl Frame<'_> {
+    /// What the call leaves in a field; none where it leaves the field alone.
+    fn own<'s>(&'s self, own: &'s Own<'_>) -> Option<Val<'s>> {
+        if own.by_item
+            && !self.sampled().any(|(slot, sample)| *slot == Slot::Addressed && *sample == Sample::Bool(true))
+        {
+            return None;
+        }
+        let holds = |set: &&&Set| {
+            let given = |c: &Condition| c.any_of.iter().any(|constant| self.is(&c.argument, constant));
+            set.when.iter().all(given)
+        };
+        let set = own.sets.iter().rev().find(holds)?;
+        Some(match &set.from {
+            SetFrom::Constant(constant) => literal(constant, own).unwrap_or(Val::Unknown),
+            SetFrom::Argument { name, map } => match self.input(name)?.0 {
+                Sample::Absent => Val::Unknown,
+                Sample::Word(word) => {
+                    let word = map.iter().find(|(from, _)| from == word).map_or(word, |(_, to)| to);
+                    if matches!(own.attribute.kind, AttrType::Parts(_)) { Val::Parts(word) } else { Val::Word(word) }
+                }
+                other => value(other),
+            },
+        })
+    }
+
+    /// Whether an argument has this value.
+    fn is(&self, argument: &str, constant: &Literal) -> bool {
+        let Some((sample, resolution)) = self.input(argument) else { return false };
+        match (sample, super::effects::scaled(constant, resolution)) {
+            (Sample::Bool(given), Some(Json::Bool(constant))) => *given == constant,
+            (Sample::Int(given), Some(Json::Number(constant))) => constant.as_i64() == Some(*given),
+            (Sample::Word(given), Some(Json::String(constant))) => *given == constant,
+            _ => false,
+        }
+    }
+
+    /// An argument, and in what steps it counts.
+    fn input(&self, name: &str) -> Option<(&Sample, Resolution)> {
+        self.sampled().find_map(|(slot, sample)| match slot {
+            Slot::Input { path, resolution } if path == name => Some((sample, *resolution)),
+            _ => None,
+        })
+    }
+
+    fn sampled(&self) -> impl Iterator<Item = (&Slot, &Sample)> {
+        let axes = self.axes.iter().zip(self.at);
+        axes.filter_map(|(axis, at)| Some((self.parts.tables.slot(axis.slot)?, axis.samples.get(*at)?)))
+    }
+}
+
+fn value(sample: &Sample) -> Val<'_> {
+    match sample {
+        Sample::Absent => Val::Absent,
+        Sample::Bool(b) => Val::Bool(*b),
+        Sample::Int(n) => Val::Int(*n),
+        Sample::Word(word) => Val::Word(word),
+        Sample::Parts(word) => Val::Parts(word),
+    }
+}
+
+/// A constant of the effect model as a rule reads it.
+fn literal<'l>(constant: &'l Literal, own: &Own<'_>) -> Option<Val<'l>> {
+    Some(match constant {
+        Literal::Bool(b) => Val::Bool(*b),
+        Literal::Text(word) if matches!(own.attribute.kind, AttrType::Parts(_)) => Val::Parts(word),
+        Literal::Text(word) => Val::Word(word),
+        Literal::Int(_) | Literal::Number(_) => {
+            Val::Int(super::effects::scaled(constant, own.attribute.resolution)?.as_i64()?)
+        }
+    })
+}
+
+/// What the call itself does to the field of a slot, where the walk tells it: the arguments that decide it are
+/// sampled too.
+fn caused<'a>(parts: &'a PolicyParts, env: &Env, slot: &Slot, read: &[&Slot]) -> Option<Own<'a>> {
+    let (Slot::Resource { attribute, when: When::After } | Slot::Car { attribute, when: When::After }) = slot else {
+        return None;
+    };
+    let own = parts.own(env, *attribute)?;
+    let sampled = |name: &str| read.iter().any(|slot| matches!(slot, Slot::Input { path, .. } if path == name));
+    let told = |set: &&Set| {
+        let from = match &set.from {
+            SetFrom::Argument { name, .. } => sampled(name),
+            SetFrom::Constant(_) => true,
+        };
+        from && set.when.iter().all(|c| sampled(&c.argument))
+    };
+    (own.sets.iter().all(told) && (!own.by_item || read.contains(&&Slot::Addressed))).then_some(own)
+}
+
+/// Walks a rule over one kind of request. `None` where it reads what has no samples. With `as_made` the fields that
+/// the call sets are as it set them.
+pub(super) fn walk(parts: &PolicyParts, rule: &Rule, env: &Env, condition: &Expr, as_made: bool) -> Option<Counts> {
     let mut slots: Vec<SlotIx> = rule.when.slots().collect();
     slots.sort_unstable_by_key(|s| s.0);
     slots.dedup();
     let constants = Constants::of(condition);
     let mut whole = true;
     let mut axes = Vec::new();
-    for ix in slots {
-        let slot = parts.tables.slot(ix)?;
-        let (samples, complete) = samples(parts, env, slot, &constants)?;
+    let read = slots.iter().map(|ix| parts.tables.slot(*ix)).collect::<Option<Vec<&Slot>>>()?;
+    for (ix, slot) in slots.iter().zip(&read) {
+        let own = caused(parts, env, slot, &read).filter(|_| as_made);
+        let (samples, complete) = match &own {
+            // The call alone decides it.
+            Some(own) if !own.by_item && own.sets.iter().any(|s| s.when.is_empty()) => (vec![Sample::Absent], true),
+            _ => samples(parts, env, slot, &constants)?,
+        };
         whole &= complete;
-        axes.push(Axis { slot: ix, samples, input: matches!(slot, Slot::Input { .. }) });
+        axes.push(Axis { slot: *ix, samples, input: matches!(slot, Slot::Input { .. }), own });
     }
     axes.sort_by_key(|axis| !axis.input);
     let inputs = axes.iter().filter(|a| a.input).count();
@@ -88,7 +187,7 @@ pub(super) fn walk(parts: &PolicyParts, rule: &Rule, env: &Env, condition: &Expr
         let mut always = true;
         for state in &states {
             let at: Vec<usize> = call.iter().chain(state).copied().collect();
-            let truth = evaluate(&rule.when, &parts.tables, &Frame { axes: &axes, at: &at });
+            let truth = evaluate(&rule.when, &parts.tables, &Frame { parts, axes: &axes, at: &at });
             counts.cases += 1;
             counts.fires += usize::from(truth == Truth::True);
             always &= truth == Truth::True;

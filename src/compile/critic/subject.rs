@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use cedar_policy::{
-    ActionConstraint, Entities, EntityUid, Policy as CedarPolicy, RequestEnv, ResourceConstraint, Schema,
+    ActionConstraint, Entities, EntityUid, Policy as CedarPolicy, PrincipalConstraint, RequestEnv, ResourceConstraint,
+    Schema,
 };
 use serde_json::{Value as Json, json};
 
@@ -111,13 +112,7 @@ impl Subject {
         if car.is_none_or(|car| car.name != env.resource) {
             return condition.clone();
         }
-        condition.rewrite(&|expr| match expr.as_path()?.as_slice() {
-            [resource, name] if resource == "resource" && name != "addressed" => {
-                let (when, name) = name.strip_prefix("before_").map_or(("car", name.as_str()), |name| ("before", name));
-                Some(Expr::path(&["context".to_owned(), when.to_owned(), name.to_owned()]))
-            }
-            _ => None,
-        })
+        of_the_car(condition)
     }
 
     /// The line of the effect model that gives a member its field: TOML knows places, the compiled model does not.
@@ -147,26 +142,52 @@ impl Subject {
     }
 }
 
+/// A condition about the car in which its fields are read as the car's.
+pub(super) fn of_the_car(condition: &Expr) -> Expr {
+    condition.rewrite(&|expr| match expr.as_path()?.as_slice() {
+        [resource, name] if resource == "resource" && name != "addressed" => {
+            let (when, name) = name.strip_prefix("before_").map_or(("car", name.as_str()), |name| ("before", name));
+            Some(Expr::path(&["context".to_owned(), when.to_owned(), name.to_owned()]))
+        }
+        _ => None,
+    })
+}
+
 pub(super) fn statements(file: &SourceFile, schema: &Schema) -> Result<Vec<Stated>, CompileErrors> {
     let policies = rules::policies(file, schema)?;
     let actions = schema.action_entities().unwrap_or_else(|_| Entities::empty());
     let all: BTreeSet<Env> = schema.request_envs().map(|env| env_of(&env)).collect();
-    let forbids = policies.into_iter().filter(|(_, p)| p.effect() == cedar_policy::Effect::Forbid);
-    Ok(forbids.filter_map(|(place, policy)| stated(place, &policy, &actions, &all)).collect())
+    let forbids: Vec<_> = policies.into_iter().filter(|(_, p)| p.effect() == cedar_policy::Effect::Forbid).collect();
+    // Where one rule is about one kind of principal, all are compared for each kind.
+    let by_principal = forbids.iter().any(|(_, policy)| asks_who(policy));
+    Ok(forbids.into_iter().filter_map(|(place, policy)| stated(place, &policy, &actions, &all, by_principal)).collect())
+}
+
+/// Whether who asks decides anything.
+fn asks_who(policy: &CedarPolicy) -> bool {
+    let mut reads = false;
+    if let Some(condition) = Expr::of(policy) {
+        condition.walk(&mut |e| reads |= e.0.get("Var").is_some_and(|v| v == "principal"));
+    }
+    reads || policy.principal_constraint() != PrincipalConstraint::Any
 }
 
 fn env_of(env: &RequestEnv) -> Env {
     Env { principal: env.principal().to_string(), action: env.action().clone(), resource: env.resource().to_string() }
 }
 
-fn stated(place: Place, policy: &CedarPolicy, actions: &Entities, all: &BTreeSet<Env>) -> Option<Stated> {
+fn stated(
+    place: Place,
+    policy: &CedarPolicy,
+    actions: &Entities,
+    all: &BTreeSet<Env>,
+    by_principal: bool,
+) -> Option<Stated> {
     let condition = Expr::of(policy)?;
-    let mut reads_principal = false;
-    condition.walk(&mut |e| reads_principal |= e.0.get("Var").is_some_and(|v| v == "principal"));
     let mut envs: Vec<Env> = Vec::new();
     for env in all.iter().filter(|env| in_scope(policy, env, actions)) {
         let same = |e: &Env| e.action == env.action && e.resource == env.resource;
-        if reads_principal || !envs.iter().any(same) {
+        if by_principal || !envs.iter().any(same) {
             envs.push(env.clone());
         }
     }
@@ -179,7 +200,7 @@ fn stated(place: Place, policy: &CedarPolicy, actions: &Entities, all: &BTreeSet
     Some(Stated { id, place, condition, conditional, consequence, envs, rule: None })
 }
 
-/// Whether a rule's scope admits a kind of request. A scope that names single entities admits their kind.
+/// Whether a rule's scope admits a kind of request. A scope that names a single entity does not compile.
 fn in_scope(policy: &CedarPolicy, env: &Env, actions: &Entities) -> bool {
     let within = |group: &EntityUid| env.action == *group || actions.is_ancestor_of(group, &env.action);
     let action = match policy.action_constraint() {
@@ -187,10 +208,15 @@ fn in_scope(policy: &CedarPolicy, env: &Env, actions: &Entities) -> bool {
         ActionConstraint::Eq(one) => env.action == one,
         ActionConstraint::In(several) => several.iter().any(within),
     };
+    let principal = match policy.principal_constraint() {
+        PrincipalConstraint::Is(kind) | PrincipalConstraint::IsIn(kind, _) => kind.to_string() == env.principal,
+        PrincipalConstraint::Eq(one) => one.type_name().to_string() == env.principal,
+        PrincipalConstraint::Any | PrincipalConstraint::In(_) => true,
+    };
     let resource = match policy.resource_constraint() {
         ResourceConstraint::Is(kind) | ResourceConstraint::IsIn(kind, _) => kind.to_string() == env.resource,
         ResourceConstraint::Eq(one) => one.type_name().to_string() == env.resource,
         ResourceConstraint::Any | ResourceConstraint::In(_) => true,
     };
-    action && resource
+    action && principal && resource
 }

@@ -74,6 +74,9 @@ pub enum TestFault {
         /// The greatest.
         high: i64,
     },
+    /// A day that no calendar has.
+    #[error("`now`: {0}; correct the date")]
+    Day(String),
     /// Two tests with one name.
     #[error("line {0} has a test of the same name; a name is unique")]
     Duplicate(usize),

@@ -134,7 +134,7 @@ fn now(raw: &BTreeMap<String, Json>, policy: &Policy) -> Result<Now, TestFault> 
         }
         now.set(field, Value::from_json(value, Default::default()));
     }
-    Ok(now)
+    now.impossible().map_or(Ok(now), |what| Err(TestFault::Day(what)))
 }
 
 /// The conversation, then what the driver said last, then the readings.
@@ -149,8 +149,8 @@ fn history(raw: &RawTest, policy: &Policy) -> Result<Vec<Event>, TestFault> {
         if tool.params.iter().any(|p| p.required) {
             return Err(TestFault::Observed(name.clone()));
         }
-        said(tool, result, policy)?;
-        events.push(Event::Call { call: ToolCall::new(name, Default::default()), result: Ok(result.clone()) });
+        let result = said(tool, result, policy)?;
+        events.push(Event::Call { call: ToolCall::new(name, Default::default()), result: Ok(result) });
     }
     Ok(events)
 }
@@ -165,10 +165,9 @@ fn event(raw: &RawEvent, policy: &Policy) -> Result<Event, TestFault> {
         }
         RawEvent { driver: None, assistant: None, call: Some(text), result: Some(result), failed: None } => {
             let call = valid_call(text, "carried out in `history`", policy)?;
-            if let Some(tool) = policy.inventory.get(call.tool.as_str()) {
-                said(tool, result, policy)?;
-            }
-            Ok(Event::Call { call, result: Ok(result.clone()) })
+            let tool = policy.inventory.get(call.tool.as_str());
+            let result = tool.map_or_else(|| Ok(result.clone()), |tool| said(tool, result, policy))?;
+            Ok(Event::Call { call, result: Ok(result) })
         }
         RawEvent { driver: None, assistant: None, call: Some(text), result: None, failed: Some(why) } => {
             Ok(Event::Call { call: tool_call(text, policy)?, result: Err(why.clone()) })
@@ -177,9 +176,9 @@ fn event(raw: &RawEvent, policy: &Policy) -> Result<Event, TestFault> {
     }
 }
 
-fn said(tool: &Tool, result: &Json, policy: &Policy) -> Result<(), TestFault> {
+fn said(tool: &Tool, result: &Json, policy: &Policy) -> Result<Json, TestFault> {
     let fault = |fault| TestFault::Result { tool: tool.name.to_string(), fault };
-    result::check(tool, policy.model.result.payload.as_deref(), result).map_err(fault)
+    result::read(tool, &policy.model.result, result).map_err(fault)
 }
 
 /// A call that the tools take.
@@ -263,6 +262,69 @@ mod tests {
         assert!(told("rules = []\nrepply = \"a\"").starts_with("t.toml:6: unknown field `repply`"));
         let twice = "rules = []\nreply = \"a\"\n[[test]]\nname = \"x\"\nverdict = \"clear\"\nrules = []\nreply = \"b\"";
         assert!(told(twice).contains("t.toml:7: test `x`: line 2 has a test of the same name"));
+    }
+
+    /// What a test with this reading of the vents is told in a set with this shape of results.
+    fn read_with(shape: &str, reading: &str) -> Result<Vec<Event>, String> {
+        let vehicle = crate::compile::testing::VEHICLE.replacen("[group]", &format!("[result]\n{shape}\n[group]"), 1);
+        let policy = Policy::new(crate::compile::testing::compiled_vehicle(&vehicle).parts, PolicyHash::default());
+        let test = "rules = []\nreply = \"a\"\nobserved.get_vents = ";
+        let text = format!("[[test]]\nname = \"x\"\nverdict = \"clear\"\n{test}{reading}");
+        let tests = read(&SourceFile::new("t.toml", text), &policy.unwrap());
+        tests.map(|tests| tests[0].test.history.clone()).map_err(|errors| errors.to_string())
+    }
+
+    #[test]
+    fn a_reading_without_the_mark_of_success_or_with_that_of_failure_is_refused() {
+        let bare = "success = { field = \"status\", is = \"OK\" }";
+        let wrapped = format!("{bare}\npayload = \"result\"");
+        for (shape, reading, says) in [
+            (bare, "{ vent_north = 4 }", "t.toml:1: test `x`: `get_vents` has no `status`, by which"),
+            (bare, "{ status = \"OK\", vent_nroth = 4 }", "has no field `vent_nroth`"),
+            (bare, "{ status = \"BUSY\", vent_north = 4 }", "says `status = \"BUSY\"`, and a success says `\"OK\"`"),
+            (&wrapped, "{ result = { vent_north = 4 } }", "or write what stands in `result` alone"),
+            (&wrapped, "{ status = \"OK\", result = { vent_nroth = 4 } }", "has no field `vent_nroth`"),
+            (&wrapped, "{ status = \"BUSY\", result = { vent_north = 4 } }", "says `status = \"BUSY\"`"),
+        ] {
+            let told = read_with(shape, reading).unwrap_err();
+            assert!(told.contains(says), "{shape}, {reading}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_reading_is_written_as_the_payload_alone_or_with_all_around_it() {
+        let bare = "success = { field = \"status\", is = \"OK\" }";
+        let wrapped = format!("{bare}\npayload = \"result\"");
+        let payload = |events: Vec<Event>| match events.into_iter().next() {
+            Some(Event::Call { result: Ok(result), .. }) => result,
+            other => panic!("{other:?}"),
+        };
+        for (shape, reading) in [
+            ("errors = [\"no\"]", "{ vent_north = 4 }"),
+            (bare, "{ status = \"OK\", vent_north = 4 }"),
+            (&wrapped, "{ vent_north = 4 }"),
+            (&wrapped, "{ status = \"OK\", result = { vent_north = 4 } }"),
+        ] {
+            let read = payload(read_with(shape, reading).unwrap());
+            assert_eq!(read["vent_north"], 4, "{shape}, {reading}");
+        }
+    }
+
+    #[test]
+    fn a_day_that_no_calendar_has_is_refused() {
+        let now = "[now]\nmonth = \"T.month\"\nday = \"T.day\"\n[group]";
+        let vehicle = crate::compile::testing::VEHICLE.replacen("[group]", now, 1);
+        let parts = crate::compile::testing::compiled_vehicle(&vehicle).parts;
+        let policy = Policy::new(parts, PolicyHash::default()).unwrap();
+        let told = |day: u32| {
+            let test = "rules = []\nreply = \"a\"";
+            let text =
+                format!("[[test]]\nname = \"x\"\nverdict = \"clear\"\n{test}\nnow = {{ month = 2, day = {day} }}");
+            read(&SourceFile::new("t.toml", text), &policy).map(|_| ()).map_err(|errors| errors.to_string())
+        };
+        assert_eq!(told(29), Ok(()));
+        let says = "t.toml:1: test `x`: `now`: there is no day 30 in month 2, which has 29; correct the date";
+        assert!(told(30).unwrap_err().starts_with(says));
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl<'a> Bound<'a> {
                 Val::Absent
             }
             Some(value) => {
-                if !fits(&member.kind, value) {
+                if !member.kind.admits(value) {
                     self.wrong(&member.path);
                 }
                 val(value)
@@ -167,21 +167,23 @@ fn val(value: &Value) -> Val<'_> {
     }
 }
 
-/// Whether a value is of a type. The compiler bounds how deep types nest.
-fn fits(kind: &Type, value: &Value) -> bool {
-    match (kind, value) {
-        (Type::Bool, Value::Bool(_)) | (Type::Text, Value::String(_)) => true,
-        (Type::Long, Value::Number(n)) => n.as_i64().is_some(),
-        (Type::Set(of), Value::Array(items)) => items.iter().all(|item| fits(of, item)),
-        (Type::Record | Type::AnyRecord, Value::Object(_)) | (Type::Extension(_), Value::String(_)) => true,
-        (Type::Extension(name), Value::Object(o)) => {
-            o.get("__extn").and_then(|e| e.get("fn")).and_then(Value::as_str) == Some(name)
+impl Type {
+    /// Whether a value is of this type. The compiler bounds how deep types nest.
+    pub fn admits(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Bool, Value::Bool(_)) | (Self::Text, Value::String(_)) => true,
+            (Self::Long, Value::Number(n)) => n.as_i64().is_some(),
+            (Self::Set(of), Value::Array(items)) => items.iter().all(|item| of.admits(item)),
+            (Self::Record | Self::AnyRecord, Value::Object(_)) | (Self::Extension(_), Value::String(_)) => true,
+            (Self::Extension(name), Value::Object(o)) => {
+                o.get("__extn").and_then(|e| e.get("fn")).and_then(Value::as_str) == Some(name)
+            }
+            (Self::Entity(name), Value::Object(o)) => {
+                let named = o.get("__entity").unwrap_or(value);
+                let text = |member| named.get(member).and_then(Value::as_str);
+                text("type") == Some(name) && text("id").is_some()
+            }
+            _ => false,
         }
-        (Type::Entity(name), Value::Object(o)) => {
-            let named = o.get("__entity").unwrap_or(value);
-            let text = |member| named.get(member).and_then(Value::as_str);
-            text("type") == Some(name) && text("id").is_some()
-        }
-        _ => false,
     }
 }

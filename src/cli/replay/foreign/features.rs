@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::civil;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -38,6 +39,13 @@ pub(super) struct Paths {
     pub(super) signature: Vec<String>,
 }
 
+impl Paths {
+    /// Each list with its key.
+    pub(super) fn all(&self) -> [(&'static str, &[String]); 4] {
+        [("patient", &self.patient), ("date", &self.date), ("id", &self.id), ("signature", &self.signature)]
+    }
+}
+
 /// Phrases in lower case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,6 +78,18 @@ pub(super) enum Input {
     Present { present: String },
     Within { within: String },
     Each { each: String, has: Vec<String> },
+}
+
+impl Input {
+    /// The path into the arguments that it follows.
+    pub(super) fn path(&self) -> &String {
+        match self {
+            Self::At { at, .. } => at,
+            Self::Present { present } => present,
+            Self::Within { within } => within,
+            Self::Each { each, .. } => each,
+        }
+    }
 }
 
 impl Features {
@@ -138,6 +158,10 @@ pub(super) fn minutes(time: &str) -> Option<i64> {
         }
         None => 0,
     };
+    let named = civil::Date::new(i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?);
+    if named.is_err() || !(0..24).contains(&hour) || !(0..60).contains(&minute) {
+        return None;
+    }
     // Days from the civil calendar, March first, so that leap days come last.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
@@ -155,6 +179,7 @@ mod tests {
         assert_eq!(m("2024-03-01T00:00:00Z") - m("2024-02-28T23:00:00Z"), 25 * 60);
         assert_eq!(m("2024-01-01T00:10:00-00:30") - m("2023-12-31T23:50:00Z"), 50);
         assert!(minutes("yesterday").is_none() && minutes("2023-11-13").is_none());
+        assert!(minutes("2023-02-30T10:15:00Z").is_none() && minutes("2023-02-28T25:15:00Z").is_none());
     }
 
     #[test]

@@ -10,16 +10,17 @@ mod judge;
 mod report;
 mod session;
 mod skeleton;
+mod types;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::Args;
-use crate::cli::output::screen;
+use crate::cli::output::{complain, screen};
 use crate::cli::{CliError, Exit, load};
 use crate::model::Message;
 use crate::policy::Policy;
@@ -82,40 +83,32 @@ pub(super) fn run(args: &Args, features: &Path) -> Result<Exit, CliError> {
         return Err(CliError::Unknown(format!("{}: {what}", args.policy.display())));
     }
     let set = ForeignSet::from_blob(&blob).map_err(policy)?;
-    let wrong = |path: &Path, why: String| CliError::Transcript { path: path.display().to_string(), why };
     let (file, read) = (features, load::text(features)?);
-    let features: Features = toml::from_str(&read).map_err(|e| wrong(file, e.to_string()))?;
-    fit::fit(&features, &set).map_err(|misfit| wrong(file, misfit.to_string()))?;
-    let mut report = Report::new(&set);
-    let mut called = BTreeSet::new();
-    let mut runs = 0_usize;
-    for path in &args.files {
-        for (line, text) in load::text(path)?.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
-            let run: Run = serde_json::from_str(text).map_err(|e| {
-                let form = "it is one JSON object with `id` and `messages` or `events`";
-                wrong(path, format!("line {} is not a recorded run: {e}; {form}", line + 1))
-            })?;
-            runs += 1;
-            called.extend(run.tools().map(str::to_owned));
-            match &run.events {
-                Some(events) => skeleton::judge(&set, &features, &run.group(), events, &mut report),
-                None => report.run(&run.id, &run.group(), &judge::calls(&set, &features, &run)),
-            }
-        }
-    }
-    if runs == 0 {
+    let features: Features = toml::from_str(&read)
+        .map_err(|e| CliError::Transcript { path: file.display().to_string(), why: e.to_string() })?;
+    let told = |wrong: &fit::Wrong| format!("{}:{}: {}", file.display(), wrong.line(&read), wrong.misfit);
+    refuse(fit::fit(&features, &set).iter().map(told))?;
+    let runs = runs(&args.files)?;
+    if runs.is_empty() {
         return Err(super::nothing(&args.files));
     }
+    let called: BTreeSet<String> = runs.iter().flat_map(Run::tools).map(str::to_owned).collect();
     if !fit::belongs(&features, &set, &called) {
         let known = "none of the recorded calls is one of a tool that the schema or the features file names";
         let tools = called.iter().map(String::as_str).take(5).collect::<Vec<_>>().join(", ");
         return Err(CliError::Unknown(format!("{known} ({tools}, …): these are recordings of another system")));
     }
-    for idle in fit::idle(&features, &set, &called) {
-        eprintln!(
-            "obligato: {}: {idle}, which neither the schema nor a rule nor a recorded call has; correct it",
-            file.display()
-        );
+    let (wrong, astray) = types::against(&features, &set, &runs);
+    refuse(wrong.iter().map(told))?;
+    for idle in fit::idle(&features, &set, &called).iter().chain(&astray) {
+        complain(format_args!("obligato: {}", told(idle)));
+    }
+    let mut report = Report::new(&set);
+    for run in &runs {
+        match &run.events {
+            Some(events) => skeleton::judge(&set, &features, &run.group(), events, &mut report),
+            None => report.run(&run.id, &run.group(), &judge::calls(&set, &features, run)),
+        }
     }
     if let Some(out) = &args.json {
         super::write(out, |file| Ok(serde_json::to_writer(file, &report.json())?))?;
@@ -123,4 +116,26 @@ pub(super) fn run(args: &Args, features: &Path) -> Result<Exit, CliError> {
     let mut out = screen();
     report.print(&mut out).and_then(|()| out.flush()).map_err(CliError::output)?;
     Ok(Exit::Done)
+}
+
+/// Nothing is judged with a features file that does not fit.
+fn refuse(wrong: impl Iterator<Item = String>) -> Result<(), CliError> {
+    let lines: Vec<String> = wrong.collect();
+    if lines.is_empty() { Ok(()) } else { Err(CliError::Unknown(lines.join("\n"))) }
+}
+
+/// The recorded runs of all files.
+fn runs(files: &[PathBuf]) -> Result<Vec<Run>, CliError> {
+    let mut runs = Vec::new();
+    for path in files {
+        for (line, text) in load::text(path)?.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
+            let run: Run = serde_json::from_str(text).map_err(|e| {
+                let form = "it is one JSON object with `id` and `messages` or `events`";
+                let why = format!("line {} is not a recorded run: {e}; {form}", line + 1);
+                CliError::Transcript { path: path.display().to_string(), why }
+            })?;
+            runs.push(run);
+        }
+    }
+    Ok(runs)
 }

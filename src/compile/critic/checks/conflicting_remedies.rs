@@ -36,7 +36,7 @@ fn run(case: &mut Case<'_>) {
             let both = one.condition.clone().and(other.condition.clone());
             let stuck = both.and(after(&one.condition, &theirs, entity)).and(after(&other.condition, &ours, entity));
             for env in envs {
-                if let Answer::Possible(witness) = case.logic.possible(subject, env, &stuck) {
+                if let Answer::Possible(witness) = case.logic.possible_as_made(subject, env, &stuck) {
                     let what = format!(
                         "`{}` and `{}` demand different values for one attribute, and neither satisfies both",
                         one.id, other.id

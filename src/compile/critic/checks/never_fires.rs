@@ -46,7 +46,7 @@ pub(super) fn enumerated(case: &Case<'_>, stated: &Stated) -> Option<Counts> {
     let (parts, rule) = (case.subject.parts.as_ref()?, stated.rule.as_ref()?);
     let mut sum = Counts { whole: true, ..Counts::default() };
     for env in &stated.envs {
-        let counts = samples::walk(parts, rule, env, &stated.condition)?;
+        let counts = samples::walk(parts, rule, env, &stated.condition, false)?;
         sum.calls += counts.calls;
         sum.dead += counts.dead;
         sum.cases += counts.cases;

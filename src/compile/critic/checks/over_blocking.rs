@@ -31,7 +31,7 @@ fn run(case: &mut Case<'_>) {
         let Some(rule) = &stated.rule else { continue };
         let (mut worst, mut cases, mut fires) = (0.0_f64, 0_usize, 0_usize);
         for env in &stated.envs {
-            let Some(counts) = samples::walk(parts, rule, env, &stated.condition) else { continue };
+            let Some(counts) = samples::walk(parts, rule, env, &stated.condition, true) else { continue };
             cases += counts.cases;
             fires += counts.fires;
             // Shares of free texts mean nothing: there are more texts than samples.

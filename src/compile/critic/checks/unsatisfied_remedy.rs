@@ -37,7 +37,7 @@ fn run(case: &mut Case<'_>) {
         }
         let after = after(&stated.condition, &calls, rule.entity);
         for env in &stated.envs {
-            if let Answer::Possible(witness) = case.logic.possible(subject, env, &after) {
+            if let Answer::Possible(witness) = case.logic.possible_as_made(subject, env, &after) {
                 let what = format!("`{}` can still fire after its own remedy", stated.id);
                 case.error(&[stated], what, Some(witness));
                 break;
