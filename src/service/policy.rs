@@ -148,7 +148,8 @@ impl PolicyObject {
         Ok(self.file_step(StepKind::Keys, file, &header, &emitter, work).await?.version)
     }
 
-    /// Verifies what is staged once more and runs its own tests on this machine. Nothing changes.
+    /// Verifies what is staged once more and runs its own tests on this machine. Nothing changes. The caller
+    /// names the version that it means, as `Stage` told it; 0: whichever is staged.
     ///
     /// Errors: as of `Stage`, and Unhealthy, NothingToDo, OtherVersion.
     #[zbus(out_args("version", "tests"))]
@@ -168,7 +169,7 @@ impl PolicyObject {
 
     /// Runs the own tests of what is staged once more and puts it in force between two turns, on trial. Open
     /// sessions go on under it; questions that wait for an answer die. A running turn ends first: call
-    /// without a timeout.
+    /// without a timeout. The caller names the version that it means; 0: whichever is staged.
     ///
     /// Errors: as of `Verify`, and Undecided.
     #[zbus(out_args("version", "tests"))]
@@ -187,8 +188,9 @@ impl PolicyObject {
     }
 
     /// Commits to the policy on trial after running its own tests again: no older one is taken from now on.
-    /// When they fail, the last good policy is in force again. A version that is committed to already is
-    /// committed to; one that was undone, by its starts or by somebody else, is OtherVersion.
+    /// When they fail, the last good policy is in force again. The caller names the version that it means; 0:
+    /// whichever is on trial. A version that is committed to already is committed to; one that was undone, by
+    /// its starts or by somebody else, is OtherVersion.
     ///
     /// Errors: Unhealthy, DoesNotFit, NothingToDo, OtherVersion.
     #[zbus(out_args("version"))]
@@ -205,8 +207,8 @@ impl PolicyObject {
     }
 
     /// Takes the policy on trial out of force. The answer is the version in force then, as a start would
-    /// choose it; 0 is the factory's. A version that is not in force needs no rolling back, one that is
-    /// committed cannot be rolled back (OtherVersion).
+    /// choose it; 0 is the factory's. The caller names the version that it means; 0: whichever is on trial. One
+    /// that is not in force needs no rolling back, one that is committed cannot be rolled back (OtherVersion).
     ///
     /// Errors: NothingToDo, OtherVersion.
     #[zbus(out_args("in_force"))]
@@ -222,8 +224,8 @@ impl PolicyObject {
         Ok(self.step(StepKind::RollBack, &header, &emitter, work).await?.version)
     }
 
-    /// Drops what is staged and leaves what is in force alone. The answer is the version that was dropped; 0:
-    /// the one that is meant was not staged.
+    /// Drops what is staged and leaves what is in force alone. The caller names the version that it means; 0:
+    /// whichever is staged. The answer is the version that was dropped; 0: the one that is meant was not staged.
     ///
     /// Errors: NothingToDo.
     #[zbus(out_args("dropped"))]

@@ -163,13 +163,21 @@ async fn activation_waits_for_the_end_of_a_running_turn() {
     let activating = policy.clone();
     let activation = tokio::spawn(async move { activating.activate(0).await });
     // Messages of one connection arrive in order: each of these runs the same tests as the activation that
-    // was asked for before, and does not wait for the turn.
+    // was asked for before, and does not wait for the turn. A slow machine ends the turn in the meantime.
+    let mut during = 0;
     for _ in 0..6 {
-        assert_eq!(policy.verify(0).await.unwrap().0, 2);
-        assert_eq!(client.manager.policy_hash().await.unwrap(), old, "the policy changed during a turn");
+        let verified = policy.verify(0).await;
+        let (hash, waits) = (client.manager.policy_hash().await.unwrap(), !activation.is_finished());
+        if !session.busy().await.unwrap() {
+            break;
+        }
+        during += 1;
+        assert_eq!(verified.unwrap().0, 2);
+        assert!(hash == old && waits, "the policy changed during a turn");
     }
-    assert!(session.busy().await.unwrap() && !activation.is_finished(), "activation did not wait");
-    session.cancel(turn).await.unwrap();
+    assert!(during > 0, "the turn ended before anything was seen");
+    // It may have ended by itself.
+    let _ = session.cancel(turn).await;
     assert_eq!(activation.await.unwrap().unwrap().0, 2);
     assert_ne!(client.manager.policy_hash().await.unwrap(), old);
     assert_eq!(property(&client, "OnTrial").await, json!({"signature": "b", "value": true}));

@@ -93,7 +93,13 @@ fn every_kind_of_refusal_has_its_exit_code() {
         (0, &10.into(), &true.into(), &5.into())
     );
     assert_eq!(offline(&garage, &["commit"]).0, 0);
-    assert_eq!(offline(&garage, &["rollback"]).0, 0, "drops what is staged");
+    assert_eq!(offline(&garage, &["rollback"]).0, 18, "what is staged is not on trial");
+    assert_eq!(offline(&garage, &["unstage"]).0, 0);
+    // Named, a version is committed already, or undone; and never rolled back then.
+    assert_eq!(offline(&garage, &["commit", "--number", "10"]).0, 0);
+    assert_eq!(offline(&garage, &["commit", "--number", "11"]).0, 23);
+    assert_eq!(offline(&garage, &["rollback", "--number", "10"]).0, 23);
+    assert_eq!(offline(&garage, &["rollback", "--number", "0"]).0, 2, "the factory's is no update");
 }
 
 #[tokio::test(flavor = "multi_thread")]

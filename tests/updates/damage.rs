@@ -56,7 +56,9 @@ fn what_a_step_leads_back_to_is_what_a_start_would_choose() {
                 let (disk, car) = (Arc::new(MemoryDisk::default()), Arc::new(Car::default()));
                 let slots = image.slots_with(disk.clone(), car.clone());
                 let updates: Vec<Vec<u8>> = (1..=4).map(|version| image.update(version)).collect();
-                updates[..3].iter().for_each(|update| drop(install(&slots, update).unwrap()));
+                for update in &updates[..3] {
+                    install(&slots, update).unwrap();
+                }
                 slots.stage(&updates[3], NOW).unwrap();
                 activate(&slots).unwrap();
                 for version in hits {

@@ -7,7 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use obligato::policy::update::{SecretKey, sign_keys};
-use obligato::service::Refusal;
+use obligato::service::{PolicyProxy, Refusal};
+use sha2::{Digest, Sha256};
 
 use super::car::{Garage, sick, stage};
 use super::command::obligato;
@@ -35,10 +36,11 @@ async fn running(rig: &Rig) -> (Client, String) {
     (client, hash)
 }
 
-fn largest_policy(garage: &Garage) -> PathBuf {
-    let files = fs::read_dir(garage.at("state/policy")).unwrap().map(|entry| entry.unwrap().path());
-    let policies = files.filter(|path| path.extension().is_some_and(|ending| ending == "policy"));
-    policies.max_by_key(|path| path.metadata().unwrap().len()).unwrap()
+/// Where the slots keep the update of a version that was delivered last.
+fn kept(garage: &Garage, version: u64) -> PathBuf {
+    let digest = Sha256::digest(fs::read(garage.at(&format!("{version}.policy"))).unwrap());
+    let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    garage.at("state/policy").join(format!("{name}.policy"))
 }
 
 fn flip(path: PathBuf) {
@@ -54,20 +56,19 @@ async fn a_trial_is_rolled_back_to_the_factory_where_the_policy_before_it_is_dam
     let (client, factory) = running(&rig).await;
     installed(&client, &garage, 5).await;
     stopped(rig).await;
-    flip(largest_policy(&garage));
+    flip(kept(&garage, 5));
     for wanted in ["rollback", "commit"] {
         let rig = Rig::start(setup(&garage)).await;
         let (client, hash) = running(&rig).await;
         assert_eq!(hash, factory, "as is documented");
-        let change: fn(&mut obligato::policy::PolicyParts) = |_| {};
-        stage(&client.policy, &garage.update(6, change)).await.unwrap();
+        stage(&client.policy, &garage.update(6, |_| {})).await.unwrap();
         client.policy.activate(6).await.unwrap();
         assert_ne!(client.manager.policy_hash().await.unwrap(), factory);
         match wanted {
             "rollback" => assert_eq!(client.policy.rollback(6).await.unwrap(), 0),
             // The trial's own file goes bad meanwhile: it is no longer committed to, and still taken back.
             _ => {
-                flip(largest_policy(&garage));
+                flip(kept(&garage, 6));
                 let Err(Refusal::Storage(_)) = client.policy.commit(6).await else { panic!("it cannot be read") };
                 assert_eq!(client.policy.rollback(6).await.unwrap(), 0);
             }
@@ -204,4 +205,30 @@ async fn a_committed_policy_is_in_force_although_the_factorys_cannot_be_read() {
     client.policy.activate(3).await.unwrap();
     assert_eq!(client.policy.rollback(3).await.unwrap(), 2);
     assert_eq!(client.manager.policy_hash().await.unwrap(), hash);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_hands_files_over_too_often_is_told_to_wait_and_the_service_goes_on() {
+    let garage = Garage::new();
+    let pace = format!("{}[service]\ncalls_per_second = 20\n", garage.config());
+    let rig = Rig::start(Setup::without_student().config(&pace)).await;
+    let (client, _) = running(&rig).await;
+    let update = garage.update(2, |_| {});
+    let other = PolicyProxy::new(&rig.connect().await).await.unwrap();
+    let calls: Vec<_> = (0..60)
+        .map(|_| {
+            let (policy, path) = (other.clone(), update.clone());
+            tokio::spawn(async move { stage(&policy, &path).await })
+        })
+        .collect();
+    let mut turned_away = 0;
+    for call in calls {
+        match call.await.unwrap() {
+            Ok(2) => {}
+            Err(Refusal::TooMany(_)) => turned_away += 1,
+            told => panic!("{told:?}"),
+        }
+    }
+    assert!(turned_away > 20, "{turned_away} were turned away");
+    assert_eq!(client.manager.state().await.unwrap(), "no-model", "{}", rig.log());
 }
