@@ -9,8 +9,8 @@ use super::{CliError, Exit, load};
 use crate::cli::output::screen;
 use crate::policy::Policy;
 use crate::policy::update::{
-    Header, Installed, InventoryDigest, KeyList, Reading, Trust, UpdateError, accept, largest_update, read_delivered,
-    unverified, utc,
+    Header, Installed, InventoryDigest, KeyList, Reading, Trust, UpdateError, accept, largest_list, largest_update,
+    read_delivered, unverified, utc,
 };
 use crate::trials::unpack;
 
@@ -22,6 +22,9 @@ pub(super) struct Args {
     /// Trust file of an image: decide as a car would that runs this image and has no update yet
     #[arg(long, value_name = "FILE")]
     trust: Option<PathBuf>,
+    /// List of keys that the car has in use
+    #[arg(long, value_name = "FILE", requires = "trust")]
+    keys: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -29,7 +32,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let bytes = read_delivered(&args.file, largest_update())?;
-    let trust = args.trust.as_deref().map(|path| Ok::<_, CliError>(Trust::parse(&load::text(path)?)?)).transpose()?;
+    let trust = args.trust.as_deref().map(|path| trusted(path, args.keys.as_deref())).transpose()?;
     let mut report = json!({});
     let decision = match bytes.get(..8) {
         Some(b"OBLIPOLU") => update(&bytes, trust.as_ref(), &mut report)?,
@@ -51,30 +54,38 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
+/// What a car trusts, with the list that it has in use.
+fn trusted(path: &Path, keys: Option<&Path>) -> Result<Trust, CliError> {
+    let trust = Trust::parse(&load::text(path)?)?;
+    let read = |path| Ok::<_, UpdateError>(KeyList::verify(&read_delivered(path, largest_list())?, &trust)?);
+    let list = keys.map(read).transpose()?;
+    Ok(trust.with_list(list))
+}
+
 type Decision = Result<Result<(), UpdateError>, CliError>;
 
 fn update(bytes: &[u8], trust: Option<&Trust>, report: &mut Json) -> Decision {
     let (header, content) = unverified(bytes)?;
     set(report, "kind", "update".into());
     describe(&header, report);
-    match Policy::from_blob(content) {
-        Ok(policy) => contents(&policy, content.len(), report)?,
+    let loaded = Policy::from_blob(content);
+    match &loaded {
+        Ok(policy) => contents(policy, content.len(), report)?,
         Err(error) => set(report, "content", error.to_string().into()),
     }
     let decide = |trust| accept(bytes, trust, &Installed::default(), Reading::system()).map(|_| ());
-    Ok(trust.map_or(Ok(()), decide))
+    // Without a trust file nobody decides, and what cannot be loaded is no update for anybody.
+    Ok(trust.map_or(loaded.map(|_| ()).map_err(UpdateError::from), decide))
 }
 
 fn list(bytes: &[u8], trust: Option<&Trust>, report: &mut Json) -> Decision {
     set(report, "kind", "list of keys".into());
-    let Some(trust) = trust else { return Ok(Ok(())) };
-    Ok(KeyList::verify(bytes, trust).map(|list| {
-        let ids =
-            |keys: &[crate::policy::update::PublicKey]| keys.iter().map(|k| k.id().to_string()).collect::<Vec<_>>();
-        set(report, "version", list.version().into());
-        set(report, "keys", ids(list.keys()).into());
-        set(report, "revoked", ids(list.revoked()).into());
-    }))
+    let list = KeyList::unverified(bytes)?;
+    let ids = |keys: &[crate::policy::update::PublicKey]| keys.iter().map(|k| k.id().to_string()).collect::<Vec<_>>();
+    set(report, "version", list.version().into());
+    set(report, "keys", ids(list.keys()).into());
+    set(report, "revoked", ids(list.revoked()).into());
+    Ok(trust.map_or(Ok(()), |trust| KeyList::verify(bytes, trust).map(|_| ())))
 }
 
 fn blob(bytes: &[u8], path: &Path, report: &mut Json) -> Result<(), CliError> {

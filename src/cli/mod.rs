@@ -19,6 +19,7 @@
 //! | 20 | storage or set-up |
 //! | 21 | the caller may not update |
 //! | 22 | this image takes no updates |
+//! | 23 | the version that was named was undone, replaced by another one, or is committed |
 
 #[cfg(feature = "bench")]
 mod bench;
@@ -142,6 +143,8 @@ pub enum Exit {
     NotAllowed = 21,
     /// This image takes no updates.
     NoUpdates = 22,
+    /// The version that was named is not where the step needs it.
+    OtherVersion = 23,
 }
 
 impl From<Class> for Exit {
@@ -156,6 +159,7 @@ impl From<Class> for Exit {
             Class::DoesNotFit => Self::DoesNotFit,
             Class::Unhealthy => Self::Unhealthy,
             Class::NothingToDo => Self::NothingToDo,
+            Class::OtherVersion => Self::OtherVersion,
             Class::Busy => Self::Undecided,
             Class::Storage => Self::Storage,
         }

@@ -187,15 +187,15 @@ impl Entry {
         Self::of(Kind::Policy, place, json!({"id": id, "policy": hash.to_string(), "why": why}))
     }
 
-    /// A step of an update was taken (`what`: `staged`, `keys`, `verified`, `activated`, `committed` or
-    /// `rolled-back`) with this version; after `rolled-back` the one in force.
-    pub fn update(what: &str, version: u64) -> Self {
-        Self::of(Kind::Update, None, json!({"what": what, "version": version}))
+    /// A step of an update was taken (`what`: `staged`, `unstaged`, `keys`, `verified`, `activated`,
+    /// `committed` or `rolled-back`) with this version, after `rolled-back` the one in force, by this user.
+    pub fn update(what: &str, version: u64, by: Option<u32>) -> Self {
+        Self::of(Kind::Update, None, json!({"what": what, "version": version, "by": by}))
     }
 
-    /// A step of an update was refused, with the error that the caller was told.
-    pub fn update_refused(step: &str, error: &str, why: &str) -> Self {
-        Self::of(Kind::Update, None, json!({"what": "refused", "step": step, "error": error, "why": why}))
+    /// A step of an update was refused to this user, with the error that the caller was told.
+    pub fn update_refused(step: &str, error: &str, why: &str, by: Option<u32>) -> Self {
+        Self::of(Kind::Update, None, json!({"what": "refused", "step": step, "error": error, "why": why, "by": by}))
     }
 
     /// A session was opened or closed (`what`).

@@ -23,25 +23,25 @@ pub(super) async fn user(connection: &Connection, caller: &OwnedUniqueName) -> R
     bus.get_connection_unix_user(name).await.map_err(|e| Refusal::NotYours(format!("the bus does not know you: {e}")))
 }
 
-/// Refuses everybody who is neither root nor a member of the group that may update. The bus knows the
-/// groups of a caller from the kernel; where it does not tell them, nobody but root is let in.
-pub(super) async fn require_updater(
+/// Whether somebody is root or a member of the group that may update, and which user that is. The bus knows
+/// the groups of a caller from the kernel; where it does not tell them, nobody but root is let in.
+pub(super) async fn updater(
     connection: &Connection,
     caller: &OwnedUniqueName,
     group: &str,
-) -> Result<(), Refusal> {
+) -> Result<(Option<u32>, Result<(), Refusal>), Refusal> {
     let unknown = |e| Refusal::NotAllowed(format!("the bus does not know you: {e}"));
     let bus = DBusProxy::new(connection).await?;
     let who = bus.get_connection_credentials(BusName::from(caller.as_ref())).await.map_err(unknown)?;
-    if who.unix_user_id() == Some(0) {
-        return Ok(());
-    }
+    let user = who.unix_user_id();
     let groups = who.unix_group_ids().map(Vec::as_slice).unwrap_or_default();
-    match gid(group) {
+    let may = match gid(group) {
+        _ if user == Some(0) => Ok(()),
         Some(gid) if groups.contains(&gid) => Ok(()),
         Some(_) => Err(Refusal::NotAllowed(format!("only members of the group `{group}` may update the policy"))),
         None => Err(Refusal::NotAllowed(format!("the group `{group}`, which may update the policy, does not exist"))),
-    }
+    };
+    Ok((user, may))
 }
 
 /// The number of a group: as written, or as `/etc/group` has it.

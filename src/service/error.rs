@@ -70,6 +70,8 @@ pub enum Refusal {
     Unhealthy(String),
     /// Nothing is staged, or nothing is on trial.
     NothingToDo(String),
+    /// The version that the caller means was undone, replaced by another one, or is committed.
+    OtherVersion(String),
     /// A policy on trial has to be committed or rolled back first.
     Undecided(String),
     /// The storage is at fault.
@@ -136,6 +138,7 @@ impl From<UpdateError> for Refusal {
             Class::DoesNotFit => Self::DoesNotFit(why),
             Class::Unhealthy => Self::Unhealthy(why),
             Class::NothingToDo => Self::NothingToDo(why),
+            Class::OtherVersion => Self::OtherVersion(why),
             Class::Busy => Self::Undecided(why),
             Class::Storage => Self::Storage(why),
         }

@@ -46,6 +46,8 @@ pub(super) struct Head<'m> {
     pub(super) interface: Option<&'m str>,
     /// File descriptors that are passed along.
     pub(super) passed: usize,
+    /// Where their number stands, in four bytes.
+    pub(super) counted: Option<usize>,
     /// Whether an answer is wanted.
     pub(super) answered: bool,
 }
@@ -76,7 +78,7 @@ impl<'m> Head<'m> {
                     let number = order.number(bytes, at)?;
                     at += 4;
                     if code == 9 {
-                        self.passed = number;
+                        (self.passed, self.counted) = (number, Some(at - 4));
                     }
                 }
                 b's' | b'o' => {
@@ -140,6 +142,7 @@ mod tests {
             path: Some("/org/obligato/Harness1/session/7"),
             interface: Some("org.example.A1"),
             passed: 0,
+            counted: None,
             answered: false,
         };
         assert_eq!(head, expected);

@@ -136,7 +136,7 @@ impl Entrance {
         self.fill(lengths.header).await?;
         let head = Head::read(self.here().get(..lengths.header).unwrap_or_default());
         let Some(why) = self.door.refuses(&head, lengths.whole()) else { return Ok(false) };
-        let (answered, passed) = (head.answered, head.passed.min(self.passed.len()));
+        let (answered, counted, passed) = (head.answered, head.counted, head.passed.min(self.passed.len()));
         self.passed.drain(..passed);
         if !answered {
             self.skip(lengths.whole()).await?;
@@ -146,6 +146,10 @@ impl Entrance {
         let mut header = self.take(lengths.header);
         if let Some(body) = header.get_mut(4..8) {
             body.fill(0);
+        }
+        // What was passed along is closed already; a header that speaks of it would end the connection.
+        if let Some(count) = counted.and_then(|at| header.get_mut(at..at + 4)) {
+            count.fill(0);
         }
         let message = self.read.receive_message(seq, &mut header, &mut Vec::new()).await?;
         self.skip(lengths.body).await?;

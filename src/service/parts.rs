@@ -28,20 +28,25 @@ use crate::verify::SessionId;
 /// Loads everything but the model, which takes seconds and has a thread of its own. What comes from the car is taken
 /// in on the runtime `signals`.
 pub(super) fn load(config: &Config, runtime: &Handle, signals: &Handle) -> Result<Parts, ServiceError> {
-    let factory = Arc::new(blob(config.policy.as_deref().ok_or_else(no_policy)?)?);
-    // Whatever is in force, the factory's policy is the last resort and must be usable.
-    let limits = Arc::new(limits(config, Some(&factory))?);
+    // The last resort. It is not looked at where another policy is in force: a good one is not given up because
+    // the factory's cannot be read.
+    let factory = || {
+        let policy = blob(config.policy.as_deref().ok_or_else(no_policy)?)?;
+        limits(config, Some(&policy))?;
+        Ok::<_, ServiceError>(Arc::new(policy))
+    };
+    let limits = Arc::new(limits(config, None)?);
     let updates = LocalUpdates::open(config)?;
     let started = updates.as_ref().map(LocalUpdates::start);
     let mut slot = started.as_ref().map_or(Slot::Factory, |started| started.slot);
     let (mut version, mut policy) = match started.and_then(|started| started.policy) {
         Some((header, policy)) => (header.version, Arc::new(policy)),
-        None => (0, factory.clone()),
+        None => (0, factory()?),
     };
     let assembled = match assemble(config, &policy, signals) {
         Err(error) if version > 0 => {
             tracing::error!(%error, version, "the update does not fit the configuration; the factory policy is in force");
-            (slot, version, policy) = (Slot::Factory, 0, factory);
+            (slot, version, policy) = (Slot::Factory, 0, factory()?);
             assemble(config, &policy, signals)?
         }
         assembled => assembled?,

@@ -1,6 +1,5 @@
 //! `org.obligato.Harness1.Policy`: what the policy says, and its updates.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use zbus::Connection;
@@ -11,8 +10,9 @@ use zbus::wire::OwnedFd;
 use super::Refusal;
 use super::harness::Harness;
 use super::local::{CarFor, LocalUpdates};
-use super::updates::{Outcome, Standing, StepKind, Taken};
-use crate::policy::update::{Reading, Slot, UpdateError, largest_list, largest_update, read_open};
+use super::update_step::{Outcome, StepKind, Taken};
+use super::updates::{Right, Standing};
+use crate::policy::update::{Meant, Reading, Slot, UpdateError, largest_list, largest_update};
 
 /// The policy in force.
 pub(super) struct PolicyObject {
@@ -36,7 +36,32 @@ impl PolicyObject {
         emitter: &SignalEmitter<'_>,
         work: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome + Send + 'static,
     ) -> Result<Taken, Refusal> {
-        let taken = self.harness.update(emitter.connection(), header, kind, work).await?;
+        let right = self.harness.updates_for(kind, emitter.connection(), header).await?;
+        self.told(kind, right, emitter, work).await
+    }
+
+    /// The same for a step that takes a file. It is read before anything waits for the step.
+    async fn file_step(
+        &self,
+        kind: StepKind,
+        (file, most): (OwnedFd, u64),
+        header: &Header<'_>,
+        emitter: &SignalEmitter<'_>,
+        work: impl FnOnce(&LocalUpdates, Result<Vec<u8>, UpdateError>) -> Outcome + Send + 'static,
+    ) -> Result<Taken, Refusal> {
+        let right = self.harness.updates_for(kind, emitter.connection(), header).await?;
+        let bytes = right.updates.delivered.read(file, most).await?;
+        self.told(kind, right, emitter, move |local, _| work(local, bytes)).await
+    }
+
+    async fn told(
+        &self,
+        kind: StepKind,
+        right: Right,
+        emitter: &SignalEmitter<'_>,
+        work: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome + Send + 'static,
+    ) -> Result<Taken, Refusal> {
+        let taken = self.harness.update(emitter.connection(), right, kind, work).await?;
         if let Some(name) = kind.announced()
             && let Err(error) = PolicyObject::updated(emitter, name, taken.version).await
         {
@@ -47,21 +72,17 @@ impl PolicyObject {
     }
 }
 
-/// What a caller handed over, read as anything that was delivered is.
-fn delivered(fd: OwnedFd, most: u64) -> Result<Vec<u8>, UpdateError> {
-    let file = std::fs::File::from(std::os::fd::OwnedFd::from(fd));
-    read_open(file, Path::new("the delivered file"), most)
-}
-
 fn count(tests: usize) -> u32 {
     u32::try_from(tests).unwrap_or(u32::MAX)
 }
 
 /// The policy in force, and its updates.
 ///
-/// An update goes through `Stage`, `Verify`, `Activate` and `Commit`; `Rollback` leads back. Only root and
-/// the members of the configured group may call these. Whoever delivers, the service verifies the update
-/// itself. Errors that every one of them can give: NotAllowed, NoUpdates, Storage, Stopping.
+/// An update goes through `Stage`, `Verify`, `Activate` and `Commit`; `Unstage` and `Rollback` lead back. Only
+/// root and the members of the configured group may call these. Whoever delivers, the service verifies the
+/// update itself. Several tools may deliver at a time, so each step but the first takes the `version` that it
+/// is meant for, as `Stage` told it, and touches no other one; 0 stands for whichever is there. Errors that
+/// every one of them can give: NotAllowed, NoUpdates, Storage, Stopping.
 #[zbus::interface(
     name = "org.obligato.Harness1.Policy",
     proxy(
@@ -100,14 +121,16 @@ impl PolicyObject {
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let work = |local: &LocalUpdates, _: &CarFor<'_>| {
-            let staged = delivered(update, largest_update()).and_then(|b| local.slots.stage(&b, Reading::system()));
+        let work = |local: &LocalUpdates, bytes: Result<Vec<u8>, UpdateError>| {
+            let staged = bytes.and_then(|bytes| local.slots.stage(&bytes, Reading::system()));
             Outcome::quiet(staged.map(|header| header.version.into()))
         };
-        Ok(self.step(StepKind::Stage, &header, &emitter, work).await?.version)
+        let file = (update, largest_update());
+        Ok(self.file_step(StepKind::Stage, file, &header, &emitter, work).await?.version)
     }
 
-    /// Takes a list of keys into use, an open regular file as `obligato sign --list` wrote it.
+    /// Takes a list of keys into use, an open regular file as `obligato sign --list` wrote it. A policy that
+    /// could not be used for want of its key is in force then.
     ///
     /// Errors: Malformed, NotAuthentic, Rollback, DoesNotFit.
     #[zbus(out_args("version"))]
@@ -117,43 +140,47 @@ impl PolicyObject {
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let work = |local: &LocalUpdates, _: &CarFor<'_>| {
-            let taken = delivered(list, largest_list()).and_then(|bytes| local.slots.keys(&bytes));
-            Outcome::quiet(taken.map(|list| list.version().into()))
+        let work = |local: &LocalUpdates, bytes: Result<Vec<u8>, UpdateError>| {
+            let taken = bytes.and_then(|bytes| local.slots.keys(&bytes));
+            Outcome::mending(taken.map(|list| list.version().into()))
         };
-        Ok(self.step(StepKind::Keys, &header, &emitter, work).await?.version)
+        let file = (list, largest_list());
+        Ok(self.file_step(StepKind::Keys, file, &header, &emitter, work).await?.version)
     }
 
-    /// Verifies what is staged once more and runs its own tests on this machine. Nothing changes.
+    /// Verifies what is staged once more and runs its own tests on this machine. Nothing changes. The caller
+    /// names the version that it means, as `Stage` told it; 0: whichever is staged.
     ///
-    /// Errors: as of `Stage`, and Unhealthy, NothingToDo.
+    /// Errors: as of `Stage`, and Unhealthy, NothingToDo, OtherVersion.
     #[zbus(out_args("version", "tests"))]
     async fn verify(
         &self,
+        version: u64,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<(u64, u32), Refusal> {
-        let work = |local: &LocalUpdates, _: &CarFor<'_>| {
-            let verified = local.slots.verify(Reading::system());
+        let work = move |local: &LocalUpdates, _: &CarFor<'_>| {
+            let verified = local.slots.verify(Meant::from(version), Reading::system());
             Outcome::quiet(verified.map(|(header, tests)| Taken { version: header.version, tests }))
         };
         let taken = self.step(StepKind::Verify, &header, &emitter, work).await?;
         Ok((taken.version, count(taken.tests)))
     }
 
-    /// Puts what is staged in force between two turns, on trial, and runs its own tests there. Open
+    /// Runs the own tests of what is staged once more and puts it in force between two turns, on trial. Open
     /// sessions go on under it; questions that wait for an answer die. A running turn ends first: call
-    /// without a timeout.
+    /// without a timeout. The caller names the version that it means; 0: whichever is staged.
     ///
     /// Errors: as of `Verify`, and Undecided.
     #[zbus(out_args("version", "tests"))]
     async fn activate(
         &self,
+        version: u64,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<(u64, u32), Refusal> {
-        let work = |local: &LocalUpdates, car_for: &CarFor<'_>| {
-            let activated = local.activate(car_for);
+        let work = move |local: &LocalUpdates, car_for: &CarFor<'_>| {
+            let activated = local.activate(Meant::from(version), car_for);
             Outcome::switching(activated.map(|a| Taken { version: a.header.version, tests: a.tests }))
         };
         let taken = self.step(StepKind::Activate, &header, &emitter, work).await?;
@@ -161,41 +188,61 @@ impl PolicyObject {
     }
 
     /// Commits to the policy on trial after running its own tests again: no older one is taken from now on.
-    /// When they fail, the last good policy is in force again.
+    /// When they fail, the last good policy is in force again. The caller names the version that it means; 0:
+    /// whichever is on trial. A version that is committed to already is committed to; one that was undone, by
+    /// its starts or by somebody else, is OtherVersion.
     ///
-    /// Errors: Unhealthy, NothingToDo.
+    /// Errors: Unhealthy, DoesNotFit, NothingToDo, OtherVersion.
     #[zbus(out_args("version"))]
     async fn commit(
         &self,
+        version: u64,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let work = |local: &LocalUpdates, _: &CarFor<'_>| {
-            let committed = local.slots.commit(Reading::system());
-            let switches = matches!(committed, Err(UpdateError::Unhealthy { .. }));
-            Outcome { answer: committed.map(|header| header.version.into()), switches }
+        let work = move |local: &LocalUpdates, _: &CarFor<'_>| {
+            Outcome::mending(local.slots.commit(Meant::from(version)).map(|header| header.version.into()))
         };
         Ok(self.step(StepKind::Commit, &header, &emitter, work).await?.version)
     }
 
-    /// Takes the policy on trial out of force; without one, drops what is staged. `version` is in force
-    /// then; 0 is the factory's.
+    /// Takes the policy on trial out of force. The answer is the version in force then, as a start would
+    /// choose it; 0 is the factory's. The caller names the version that it means; 0: whichever is on trial. One
+    /// that is not in force needs no rolling back, one that is committed cannot be rolled back (OtherVersion).
     ///
-    /// Errors: NothingToDo.
-    #[zbus(out_args("version"))]
+    /// Errors: NothingToDo, OtherVersion.
+    #[zbus(out_args("in_force"))]
     async fn rollback(
         &self,
+        version: u64,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let work = |local: &LocalUpdates, _: &CarFor<'_>| {
-            Outcome::switching(local.slots.roll_back().map(|status| status.current.into()))
+        let work = move |local: &LocalUpdates, _: &CarFor<'_>| {
+            Outcome::switching(local.slots.roll_back(Meant::from(version)).map(|started| started.version().into()))
         };
         Ok(self.step(StepKind::RollBack, &header, &emitter, work).await?.version)
     }
 
-    /// A step of an update was taken: `staged`, `keys`, `activated`, `committed` or `rolled-back`, and the
-    /// version that it was taken with; after `rolled-back` the one in force.
+    /// Drops what is staged and leaves what is in force alone. The caller names the version that it means; 0:
+    /// whichever is staged. The answer is the version that was dropped; 0: the one that is meant was not staged.
+    ///
+    /// Errors: NothingToDo.
+    #[zbus(out_args("dropped"))]
+    async fn unstage(
+        &self,
+        version: u64,
+        #[zbus(header)] header: Header<'_>,
+        #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
+    ) -> Result<u64, Refusal> {
+        let work = move |local: &LocalUpdates, _: &CarFor<'_>| {
+            Outcome::quiet(local.slots.unstage(Meant::from(version)).map(Taken::from))
+        };
+        Ok(self.step(StepKind::Unstage, &header, &emitter, work).await?.version)
+    }
+
+    /// A step of an update was taken: `staged`, `unstaged`, `keys`, `activated`, `committed` or `rolled-back`,
+    /// and the version that it was taken with; after `rolled-back` the one in force.
     #[zbus(signal)]
     async fn updated(emitter: &SignalEmitter<'_>, step: &str, version: u64) -> zbus::Result<()>;
 
@@ -264,6 +311,13 @@ impl PolicyObject {
     async fn keys_version(&self) -> u64 {
         self.standing().map_or(0, |standing| standing.status.keys)
     }
+
+    /// Why nobody can tell what is in which slot; empty as a rule. StagedVersion, PreviousVersion, OnTrial,
+    /// Floor and KeysVersion say nothing then.
+    #[zbus(property)]
+    async fn slots_reason(&self) -> String {
+        self.standing().map(|standing| standing.unknown).unwrap_or_default()
+    }
 }
 
 /// Announces every change of the policy in force and of where updates stand.
@@ -292,6 +346,7 @@ pub(super) async fn announce(harness: Arc<Harness>, connection: Connection) -> z
                 object.on_trial_changed(emitter).await?;
                 object.floor_changed(emitter).await?;
                 object.keys_version_changed(emitter).await?;
+                object.slots_reason_changed(emitter).await?;
             }
             else => return Ok(()),
         }

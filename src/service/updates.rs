@@ -3,133 +3,90 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use zbus::message::Header;
 use zbus::{Connection, DBusError};
 
 use super::Refusal;
-use super::access::{caller, require_updater};
+use super::access::{caller, updater};
 use super::car::Fitted;
+use super::delivered::Delivered;
 use super::harness::Harness;
 use super::local::{CarFor, LocalUpdates};
 use super::open::OpenSession;
+use super::update_step::{Outcome, StepKind, Switch, Taken};
 use super::work::Work;
 use crate::journal::{Entry, Note, Sink};
 use crate::policy::Policy;
 use crate::policy::update::{Slot, Status, UpdateError};
 
 /// Where updates stand, for whoever asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Standing {
-    /// What is in which slot.
+    /// What is in which slot; nothing where that cannot be told.
     pub(super) status: Status,
+    /// Why that cannot be told; empty as a rule.
+    pub(super) unknown: String,
     /// Where the policy in force came from.
     pub(super) slot: Slot,
     /// Its version; 0: the factory's.
     pub(super) version: u64,
 }
 
+/// So many steps wait at most until it is their turn.
+const WAITING: usize = 8;
+
+/// The right of a user to take a step.
+pub(super) struct Right {
+    pub(super) updates: Arc<Updates>,
+    user: Option<u32>,
+}
+
 /// Updates of the policy.
 pub(super) struct Updates {
-    /// One step at a time.
+    /// One step at a time. A step may take long: it is only waited for by threads that serve nobody else.
     local: Mutex<LocalUpdates>,
+    /// Whether something may be changed; why not.
+    writable: Result<(), String>,
+    /// Who may wait for a step.
+    places: Arc<Semaphore>,
+    /// What callers hand over.
+    pub(super) delivered: Delivered,
     standing: watch::Sender<Standing>,
-}
-
-/// The steps of an update.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StepKind {
-    Stage,
-    Keys,
-    Verify,
-    Activate,
-    Commit,
-    RollBack,
-}
-
-impl StepKind {
-    /// What is asked for.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Stage => "stage",
-            Self::Keys => "keys",
-            Self::Verify => "verify",
-            Self::Activate => "activate",
-            Self::Commit => "commit",
-            Self::RollBack => "rollback",
-        }
-    }
-
-    /// What has happened when it was taken: in the journal, and in the signal where it has one.
-    pub(super) fn done(self) -> &'static str {
-        match self {
-            Self::Stage => "staged",
-            Self::Keys => "keys",
-            Self::Verify => "verified",
-            Self::Activate => "activated",
-            Self::Commit => "committed",
-            Self::RollBack => "rolled-back",
-        }
-    }
-
-    /// The same, for what the signal tells of: verifying changes nothing.
-    pub(super) fn announced(self) -> Option<&'static str> {
-        (self != Self::Verify).then(|| self.done())
-    }
-
-    /// Whether it may change the policy in force, and so happens between two turns.
-    fn between_turns(self) -> bool {
-        matches!(self, Self::Activate | Self::Commit | Self::RollBack)
-    }
-}
-
-/// A step that was taken.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Taken {
-    /// Version that it was taken with; after a rollback the one in force.
-    pub(super) version: u64,
-    /// How many of its own tests ran.
-    pub(super) tests: usize,
-}
-
-impl From<u64> for Taken {
-    fn from(version: u64) -> Self {
-        Self { version, tests: 0 }
-    }
 }
 
 /// A session that cannot go on, and why.
 type Orphan = (Arc<OpenSession>, String);
 
-/// What a step leads to.
-pub(super) struct Outcome {
-    /// What the caller is told.
-    pub(super) answer: Result<Taken, UpdateError>,
-    /// Whether another policy may be in force now.
-    pub(super) switches: bool,
-}
-
-impl Outcome {
-    /// Of a step that leaves the policy in force as it is.
-    pub(super) fn quiet(answer: Result<Taken, UpdateError>) -> Self {
-        Self { answer, switches: false }
-    }
-
-    /// Of a step that puts another policy in force.
-    pub(super) fn switching(answer: Result<Taken, UpdateError>) -> Self {
-        Self { switches: answer.is_ok(), answer }
+impl Standing {
+    fn of(local: &LocalUpdates, slot: Slot, version: u64) -> Self {
+        let (status, unknown) = local.slots.status().map_or_else(
+            |error| {
+                tracing::warn!(%error, "where updates stand cannot be told");
+                (Status::default(), error.to_string())
+            },
+            |status| (status, String::new()),
+        );
+        Self { status, unknown, slot, version }
     }
 }
 
 impl Updates {
     pub(super) fn new(local: LocalUpdates, slot: Slot, version: u64) -> Self {
-        let status = local.slots.status().unwrap_or_default();
-        Self { local: Mutex::new(local), standing: watch::Sender::new(Standing { status, slot, version }) }
+        let standing = watch::Sender::new(Standing::of(&local, slot, version));
+        let (writable, places) = (local.writable(), Arc::new(Semaphore::new(WAITING)));
+        Self { local: Mutex::new(local), writable, places, delivered: Delivered::default(), standing }
     }
 
     /// Where updates stand.
     pub(super) fn standing(&self) -> Standing {
-        *self.standing.borrow()
+        self.standing.borrow().clone()
+    }
+
+    /// Whether something else is in force than the slots name, because that could not be used.
+    fn astray(&self) -> bool {
+        let Standing { status, unknown, version, .. } = self.standing();
+        unknown.is_empty() && status.current != version
     }
 
     /// Tells when that changes.
@@ -143,12 +100,8 @@ impl Updates {
     }
 
     fn note(&self, slot: Slot, version: u64) {
-        let status = self.with(|local| local.slots.status()).unwrap_or_else(|error| {
-            tracing::warn!(%error, "where updates stand cannot be told");
-            self.standing().status
-        });
+        let next = self.with(|local| Standing::of(local, slot, version));
         self.standing.send_if_modified(|now| {
-            let next = Standing { status, slot, version };
             let changed = *now != next;
             *now = next;
             changed
@@ -157,28 +110,43 @@ impl Updates {
 }
 
 impl Harness {
-    /// Takes one step of an update, for somebody who may. Steps that may change the policy in force happen
-    /// on the worker, between two turns.
-    pub(super) async fn update(
-        self: &Arc<Self>,
+    /// Updates, for somebody who may take this step. Whoever may not is on record.
+    pub(super) async fn updates_for(
+        &self,
+        kind: StepKind,
         connection: &Connection,
         header: &Header<'_>,
-        kind: StepKind,
-        step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome + Send + 'static,
-    ) -> Result<Taken, Refusal> {
-        require_updater(connection, &caller(header)?, &self.config.update.group).await?;
+    ) -> Result<Right, Refusal> {
+        let (user, may) = updater(connection, &caller(header)?, &self.config.update.group).await?;
+        may.inspect_err(|refusal| self.record_refused(kind, refusal, user))?;
         self.readiness.borrow().accepts_work()?;
         let none =
             || Refusal::NoUpdates("this image names nobody to trust (`update.trust`): it takes no updates".into());
         let updates = self.updates.clone().ok_or_else(none)?;
-        updates.with(LocalUpdates::writable).map_err(Refusal::NoUpdates)?;
+        updates.writable.clone().map_err(Refusal::NoUpdates)?;
+        Ok(Right { updates, user })
+    }
+
+    /// Takes one step of an update. Steps that may change the policy in force happen on the worker, between two
+    /// turns.
+    pub(super) async fn update(
+        self: &Arc<Self>,
+        connection: &Connection,
+        Right { updates, user }: Right,
+        kind: StepKind,
+        step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome + Send + 'static,
+    ) -> Result<Taken, Refusal> {
+        let many = |_| Refusal::TooMany(format!("{WAITING} steps of updates wait already; take this one again"));
+        let place = updates.places.clone().try_acquire_owned().map_err(many)?;
         let (done, outcome) = oneshot::channel();
         let harness = self.clone();
+        let between = kind.between_turns() || updates.astray();
         let work = move || {
             // Nobody waits when the caller is gone; the step is taken all the same.
-            let _ = done.send(harness.take(&updates, kind, step));
+            let _ = done.send(harness.take(&updates, user, (kind, between), step));
+            drop(place);
         };
-        if !kind.between_turns() {
+        if !between {
             drop(tokio::task::spawn_blocking(work));
         } else if !self.worker.give(Work::Between(Box::new(work))) {
             return Err(Refusal::Internal("the worker has ended; restart the service".into()));
@@ -196,53 +164,60 @@ impl Harness {
     fn take(
         &self,
         updates: &Updates,
-        kind: StepKind,
+        user: Option<u32>,
+        (kind, between): (StepKind, bool),
         step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome,
     ) -> (Result<Taken, Refusal>, Vec<Orphan>) {
-        let (answer, orphans) = self.attempt(updates, step);
-        let entry = match &answer {
-            Ok(taken) => Entry::update(kind.done(), taken.version),
-            Err(refusal) => {
-                // Named as the caller sees it.
-                let name = refusal.name();
-                let name = name.rsplit('.').next().unwrap_or_default();
-                let why = refusal.description().unwrap_or_default();
-                match refusal {
-                    Refusal::NothingToDo(_) => {
-                        tracing::info!(step = kind.name(), error = name, why, "an update was refused");
-                    }
-                    _ => tracing::warn!(step = kind.name(), error = name, why, "an update was refused"),
-                }
-                Entry::update_refused(kind.name(), name, why)
-            }
-        };
-        self.recorder.note(Note::Entry(entry));
+        let (answer, orphans) = self.attempt(updates, between, step);
+        match &answer {
+            Ok(taken) => self.recorder.note(Note::Entry(Entry::update(kind.done(), taken.version, user))),
+            Err(refusal) => self.record_refused(kind, refusal, user),
+        }
         (answer, orphans)
+    }
+
+    fn record_refused(&self, kind: StepKind, refusal: &Refusal, user: Option<u32>) {
+        // Named as the caller sees it.
+        let name = refusal.name();
+        let name = name.rsplit('.').next().unwrap_or_default();
+        let why = refusal.description().unwrap_or_default();
+        match refusal {
+            Refusal::NothingToDo(_) => {
+                tracing::info!(step = kind.name(), error = name, why, user, "an update was refused");
+            }
+            _ => tracing::warn!(step = kind.name(), error = name, why, user, "an update was refused"),
+        }
+        self.recorder.note(Note::Entry(Entry::update_refused(kind.name(), name, why, user)));
     }
 
     fn attempt(
         &self,
         updates: &Updates,
+        between: bool,
         step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome,
     ) -> (Result<Taken, Refusal>, Vec<Orphan>) {
         let fitted = RefCell::new(None);
         let car_for = |policy: &Policy| {
             let car = self.car.fitted_for(policy).map_err(|e| UpdateError::Car(e.to_string()))?;
             let vehicle = car.vehicle().clone();
-            fitted.replace(Some(car));
+            fitted.replace(Some((policy.hash, car)));
             Ok(Some(vehicle))
         };
-        let Outcome { answer, switches } = updates.with(|local| step(local, &car_for));
-        let before = updates.standing();
-        let (mut slot, mut version, mut orphans) = (before.slot, before.version, Vec::new());
-        if switches {
+        let Outcome { answer, switch } = updates.with(|local| step(local, &car_for));
+        let Standing { mut slot, mut version, .. } = updates.standing();
+        let mut orphans = Vec::new();
+        if switch == Switch::Choose || (switch == Switch::Mend && between && updates.astray()) {
             match updates.with(LocalUpdates::in_force) {
-                Ok((found, policy)) => {
-                    (slot, version) = (if found == 0 { Slot::Factory } else { Slot::Current }, found);
-                    orphans = self.switch(Arc::new(policy), fitted.take());
+                Ok(chosen) => {
+                    for note in &chosen.notes {
+                        tracing::warn!(note, "policy slots");
+                    }
+                    (slot, version) = (chosen.slot, chosen.version);
+                    let car = fitted.take().and_then(|(hash, car)| (hash == chosen.policy.hash).then_some(car));
+                    orphans = self.switch(Arc::new(chosen.policy), car);
                 }
                 Err(error) => {
-                    let why = format!("the policy that should be in force cannot be read: {error}");
+                    let why = format!("not even the factory's policy can be read: {error}; version {version} goes on");
                     tracing::error!(why, "the policy stays as it was");
                     updates.note(slot, version);
                     return (Err(Refusal::Storage(why)), orphans);

@@ -2,7 +2,6 @@
 
 use super::{PackError, run, unpack};
 use crate::policy::Policy;
-use crate::policy::update;
 
 /// What became of a policy's own tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,15 +55,5 @@ impl Health {
             Some((first, why)) => Err(Unwell::Failed { failed, tests: tests.len(), first, why }),
             None => Ok(Self { tests: tests.len() }),
         }
-    }
-}
-
-/// The health check that updates run: [`Health::check`].
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SelfTest;
-
-impl update::Checkup for SelfTest {
-    fn check(&self, policy: &Policy) -> Result<usize, String> {
-        Health::check(policy).map(|health| health.tests).map_err(|unwell| unwell.to_string())
     }
 }

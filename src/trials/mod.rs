@@ -9,7 +9,7 @@ mod judge;
 mod packed;
 mod test;
 
-pub use health::{Health, SelfTest, Unwell};
+pub use health::{Health, Unwell};
 pub use judge::{Mismatch, run};
 pub use packed::{PackError, pack, unpack};
 pub use test::{Event, PolicyTest};

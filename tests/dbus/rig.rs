@@ -172,7 +172,9 @@ impl Rig {
         let mut command = Command::new(env!("CARGO_BIN_EXE_obligatod"));
         command.args(["--bus", &address]);
         command.arg("--config").arg(folder.path().join("obligato.toml"));
-        command.arg("--policy").arg(cabin_blob());
+        if !setup.arguments.iter().any(|a| a == "--policy") {
+            command.arg("--policy").arg(cabin_blob());
+        }
         command.arg("--limits").arg(root().join("systemd/hard-limits.toml"));
         command.arg("--vehicle-state").arg(folder.path().join("state.toml"));
         if !setup.arguments.iter().any(|a| a == "--student") {

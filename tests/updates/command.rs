@@ -96,7 +96,13 @@ fn every_kind_of_refusal_has_its_exit_code() {
         (0, &10.into(), &true.into(), &5.into())
     );
     assert_eq!(offline(&garage, &["commit"]).0, 0);
-    assert_eq!(offline(&garage, &["rollback"]).0, 0, "drops what is staged");
+    assert_eq!(offline(&garage, &["rollback"]).0, 18, "what is staged is not on trial");
+    assert_eq!(offline(&garage, &["unstage"]).0, 0);
+    // Named, a version is committed already, or undone; and never rolled back then.
+    assert_eq!(offline(&garage, &["commit", "--number", "10"]).0, 0);
+    assert_eq!(offline(&garage, &["commit", "--number", "11"]).0, 23);
+    assert_eq!(offline(&garage, &["rollback", "--number", "10"]).0, 23);
+    assert_eq!(offline(&garage, &["rollback", "--number", "0"]).0, 2, "the factory's is no update");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -177,10 +183,22 @@ fn inspect_shows_what_a_file_says_and_decides_as_a_car_would() {
     let (code, shown) = inspect(&update, true);
     assert_eq!(code, 11);
     assert!(shown["decision"].as_str().unwrap().contains("arbitrary software attack"));
+    assert_eq!(inspect(cabin_blob(), false).1["kind"], "policy");
     let list = garage.at("x.keys");
     fs::write(&list, sign_keys(4, &[garage.key.public()], &[], &garage.root).unwrap()).unwrap();
     assert_eq!(inspect(&list, true).1["version"], 4);
-    assert_eq!(inspect(cabin_blob(), false).1["kind"], "policy");
+    assert_eq!(inspect(&list, false).1["version"], 4, "also where nobody says whom to trust");
+    // What a key signs that came with a list is taken by a car that has it, and by nobody else.
+    let next = SecretKey::generate().unwrap();
+    fs::write(&list, sign_keys(5, &[next.public()], &[], &garage.root).unwrap()).unwrap();
+    let rotated = Garage { key: next, ..garage };
+    let (update, trust) = (rotated.update(3, |_| {}), rotated.at("trust.toml"));
+    let decided = |more: &[&str]| {
+        let mut arguments = vec!["inspect", text(&update), "--trust", text(&trust)];
+        arguments.extend(more);
+        obligato(&arguments).status.code().unwrap()
+    };
+    assert_eq!((decided(&[]), decided(&["--keys", text(&list)])), (11, 0));
 }
 
 #[test]

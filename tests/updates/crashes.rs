@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use obligato::policy::update::Meant;
+
 use super::disk::{Fate, MemoryDisk};
 use super::kit::{Image, SickOf, install, started};
 
@@ -17,7 +19,7 @@ fn update(image: &Image, disk: &Arc<MemoryDisk>) {
 }
 
 fn sick_update(image: &Image, disk: &Arc<MemoryDisk>) {
-    let slots = image.slots_with(disk.clone(), Box::new(SickOf(vec![2])));
+    let slots = image.slots_with(disk.clone(), Arc::new(SickOf(vec![2])));
     let _ = slots.stage(&image.update(2), super::kit::NOW);
     let _ = super::kit::activate(&slots);
 }
@@ -26,7 +28,7 @@ fn rolled_back(image: &Image, disk: &Arc<MemoryDisk>) {
     let slots = image.slots(disk.clone());
     let _ = slots.stage(&image.update(2), super::kit::NOW);
     let _ = super::kit::activate(&slots);
-    let _ = slots.roll_back();
+    let _ = slots.roll_back(Meant::Any);
 }
 
 fn new_keys(image: &Image, disk: &Arc<MemoryDisk>) {
@@ -40,7 +42,7 @@ fn restarted(image: &Image, disk: &Arc<MemoryDisk>) {
     let _ = slots.stage(&image.update(2), super::kit::NOW);
     let _ = super::kit::activate(&slots);
     for _ in 0..5 {
-        slots.start(&|_| Ok(()));
+        slots.start();
     }
 }
 
@@ -71,7 +73,7 @@ fn holds(image: &Image, disk: MemoryDisk, what: &str) {
     assert!(!disk.names().iter().any(|name| name.ends_with(".new")), "{what}: {:?}", disk.names());
     // And it is no dead end: the next update arrives.
     if status.on_trial {
-        slots.commit(super::kit::NOW).unwrap();
+        slots.commit(Meant::Any).unwrap();
     }
     assert_eq!(install(&slots, &image.update(3)).unwrap(), 3, "{what}");
     assert_eq!(started(&slots), 3, "{what}");
@@ -152,7 +154,7 @@ fn a_power_loss_during_the_repair_of_a_power_loss_leaves_a_valid_policy() {
             started(&image.slots(whole.clone()));
             for again in 0..whole.operations() {
                 let second = Arc::new(base.dying(again, 100));
-                image.slots(second.clone()).start(&|_| Ok(()));
+                image.slots(second.clone()).start();
                 for fates in fates(&second) {
                     holds(&image, second.after_power_loss(&fates), &format!("power lost at {at}, then at {again}"));
                 }
@@ -181,7 +183,7 @@ fn a_life_of_random_kills_and_power_losses_never_goes_below_the_floor() {
         for life in 0..60 {
             let dying = Arc::new(disk.dying(dice.roll(40), dice.roll(101)));
             let slots = image.slots(dying.clone());
-            slots.start(&|_| Ok(()));
+            slots.start();
             let _ = install(&slots, &image.update(next));
             let left = match dice.roll(2) {
                 0 => dying.after_kill(),
@@ -199,7 +201,7 @@ fn a_life_of_random_kills_and_power_losses_never_goes_below_the_floor() {
             assert!(version > 0, "seed {seed}, life {life}: the factory's policy");
             floor = status.floor;
             if status.on_trial {
-                slots.commit(super::kit::NOW).unwrap();
+                slots.commit(Meant::Any).unwrap();
             }
             next = slots.status().unwrap().current + 1;
         }

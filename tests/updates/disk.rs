@@ -67,6 +67,10 @@ struct State {
     files: usize,
     /// Changing operations so far.
     done: usize,
+    /// Names that hold one of these texts cannot be read.
+    denied: Vec<String>,
+    /// How many bytes there is room for; none: any.
+    room: Option<usize>,
     /// The operation during which the machine dies, and how much of a write it still does, in percent.
     dies: Option<(usize, usize)>,
 }
@@ -145,10 +149,40 @@ impl MemoryDisk {
         hit.len()
     }
 
+    /// The same with the file of one name.
+    pub fn spoil_exactly(&self, name: &str, change: impl Fn(&mut Vec<u8>)) {
+        let mut state = self.0.lock().unwrap();
+        let named = |path: &&PathBuf| path.file_name().unwrap().to_string_lossy() == name;
+        let path = state.memory.names.keys().find(named).unwrap();
+        let file = state.memory.names[path];
+        change(state.memory.contents.get_mut(&file).unwrap());
+        let bytes = state.memory.contents[&file].clone();
+        state.medium.contents.insert(file, bytes);
+    }
+
+    /// Files whose names hold a text cannot be read any more.
+    pub fn deny(&self, wanted: &str) {
+        self.0.lock().unwrap().denied.push(wanted.to_owned());
+    }
+
+    /// There is room for so many bytes more than lie there, and no more.
+    pub fn fill(&self, left: usize) {
+        let mut state = self.0.lock().unwrap();
+        state.room = Some(state.bytes() + left);
+    }
+
     /// Removes files whose names hold a text.
     pub fn lose(&self, wanted: &str) {
         let mut state = self.0.lock().unwrap();
         let keep = |path: &PathBuf, _: &mut usize| !path.to_string_lossy().contains(wanted);
+        state.memory.names.retain(keep);
+        state.medium.names.retain(keep);
+    }
+
+    /// Removes the file of a name; without a name none.
+    pub fn lose_exactly(&self, wanted: &str) {
+        let mut state = self.0.lock().unwrap();
+        let keep = |path: &PathBuf, _: &mut usize| path.file_name().unwrap().to_string_lossy() != wanted;
         state.memory.names.retain(keep);
         state.medium.names.retain(keep);
     }
@@ -178,6 +212,11 @@ fn missing() -> io::Error {
 }
 
 impl State {
+    /// How many bytes lie there.
+    fn bytes(&self) -> usize {
+        self.memory.names.values().map(|file| self.memory.contents[file].len()).sum()
+    }
+
     fn push(&mut self, op: Op) {
         self.memory.apply(&op);
         self.pending.push(op);
@@ -188,6 +227,9 @@ impl Disk for MemoryDisk {
     fn read(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
         let state = self.0.lock().unwrap();
         let file = state.memory.names.get(path).ok_or_else(missing)?;
+        if state.denied.iter().any(|denied| path.to_string_lossy().contains(denied)) {
+            return Err(io::Error::from(io::ErrorKind::PermissionDenied));
+        }
         let bytes = state.memory.contents[file].clone();
         if bytes.len() as u64 > most { Err(io::Error::from(io::ErrorKind::InvalidData)) } else { Ok(bytes) }
     }
@@ -215,8 +257,10 @@ impl Disk for MemoryDisk {
             };
             // It is emptied first; that may be all that reaches the medium.
             state.push(Op::Content { file, bytes: Vec::new() });
-            state.push(Op::Content { file, bytes: content[..content.len() * percent / 100].to_vec() });
-            Ok(())
+            let left = state.room.map_or(usize::MAX, |room| room.saturating_sub(state.bytes()));
+            let fits = left.min(content.len() * percent / 100);
+            state.push(Op::Content { file, bytes: content[..fits].to_vec() });
+            if left < content.len() { Err(io::Error::from(io::ErrorKind::StorageFull)) } else { Ok(()) }
         })
     }
 

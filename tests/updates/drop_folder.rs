@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use obligato::policy::update::{SecretKey, sign_keys};
+use obligato::policy::update::{Reading, SecretKey, sign_keys};
 
 use super::car::{Garage, sick};
 use super::command::obligato;
@@ -87,7 +87,7 @@ async fn a_trial_of_somebody_else_is_left_alone_and_the_delivery_waits() {
     let rig = Rig::start(Setup::without_student().config(&garage.config())).await;
     let client = Client::new(rig.connect().await).await;
     super::car::stage(&client.policy, &garage.update(2, |_| {})).await.unwrap();
-    client.policy.activate().await.unwrap();
+    client.policy.activate(0).await.unwrap();
     let drop = garage.at("drop");
     fs::create_dir(&drop).unwrap();
     fs::rename(garage.update(3, sick("ac-closes-windows")), drop.join("x.policy")).unwrap();
@@ -95,7 +95,96 @@ async fn a_trial_of_somebody_else_is_left_alone_and_the_delivery_waits() {
     assert_eq!(code, 19, "{said}");
     assert_eq!(names(&drop), ["x.policy"]);
     assert!(client.policy.on_trial().await.unwrap());
-    assert_eq!(client.policy.commit().await.unwrap(), 2);
+    assert_eq!(client.policy.commit(0).await.unwrap(), 2);
+}
+
+/// A car whose drop folder holds one update.
+async fn with_one(update: impl FnOnce(&Garage) -> PathBuf) -> (Garage, Rig, PathBuf) {
+    let garage = Garage::new();
+    let rig = Rig::start(Setup::without_student().config(&garage.config())).await;
+    let drop = garage.at("drop");
+    fs::create_dir(&drop).unwrap();
+    fs::rename(update(&garage), drop.join("x.policy")).unwrap();
+    (garage, rig, drop)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_stays_where_the_car_is_at_fault_and_is_taken_once_it_is_not() {
+    // Its day has not come.
+    let tomorrow = Reading::system().0.unwrap() + 86_400;
+    let (_garage, rig, drop) = with_one(|garage| garage.update_at(2, tomorrow, |_| {})).await;
+    let (code, said) = deliver(&rig, &drop);
+    assert_eq!((code, names(&drop)), (14, vec!["x.policy".to_owned()]), "{said}");
+    // The disk does not take it: a folder stands where the file is to go.
+    let (garage, rig, drop) = with_one(|garage| garage.update(2, |_| {})).await;
+    let slots = garage.at("state/policy");
+    let blocked = slots.join("slots.new");
+    fs::create_dir(&blocked).unwrap();
+    let (code, said) = deliver(&rig, &drop);
+    assert_eq!((code, names(&drop)), (20, vec!["x.policy".to_owned()]), "{said}");
+    let left = names(&slots);
+    assert!(!left.iter().any(|name| name.ends_with(".policy") || name.ends_with(".policy.new")), "{left:?}");
+    fs::remove_dir(&blocked).unwrap();
+    let (code, said) = deliver(&rig, &drop);
+    assert_eq!((code, names(&drop)), (0, Vec::<String>::new()), "{said}");
+    // The image takes no updates yet.
+    let garage = Garage::new();
+    let rig = Rig::start(Setup::without_student()).await;
+    let drop = garage.at("drop");
+    fs::create_dir(&drop).unwrap();
+    fs::rename(garage.update(2, |_| {}), drop.join("x.policy")).unwrap();
+    let (code, said) = deliver(&rig, &drop);
+    assert!([21, 22].contains(&code), "{said}");
+    assert_eq!(names(&drop), ["x.policy"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_of_files_that_stay_neither_hides_a_later_one_nor_runs_into_the_pace_of_the_service() {
+    let garage = Garage::new();
+    let pace = format!("{}[service]\ncalls_per_second = 30\n", garage.config());
+    let rig = Rig::start(Setup::without_student().config(&pace)).await;
+    let drop = garage.at("drop");
+    fs::create_dir(&drop).unwrap();
+    let early = garage.update_at(9, Reading::system().0.unwrap() + 86_400, |_| {});
+    for at in 0..80 {
+        let path = drop.join(format!("a{at:02}.policy"));
+        fs::copy(&early, &path).unwrap();
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+    }
+    for at in 0..70 {
+        let folder = drop.join(format!("b{at:02}.policy"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("kept"), "x").unwrap();
+    }
+    fs::rename(garage.update(2, |_| {}), drop.join("z.policy")).unwrap();
+    let (_, said) = deliver(&rig, &drop);
+    assert!(said.contains("z.policy: version 2 is committed"), "{said}");
+    assert!(!said.contains("TooMany") && !said.contains("calls a second"), "{said}");
+    assert_eq!(names(&drop).len(), 150, "what is not to blame stays");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_another_name_is_nobodys_delivery() {
+    let garage = Garage::new();
+    let rig = Rig::start(Setup::without_student().config(&garage.config())).await;
+    let drop = garage.at("drop");
+    fs::create_dir(&drop).unwrap();
+    for name in ["cabin.policy.part", "noext", "b.txt", ".c.policy"] {
+        fs::copy(garage.update(2, |_| {}), drop.join(name)).unwrap();
+    }
+    fs::create_dir(drop.join("d.policy")).unwrap();
+    fs::write(drop.join("d.policy/kept"), "x").unwrap();
+    let (code, said) = deliver(&rig, &drop);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(names(&drop), [".c.policy", "b.txt", "cabin.policy.part", "d.policy", "noext"]);
+    drop_of_nothing_asks_nobody(&drop);
+}
+
+/// Nobody is asked where there is nothing to take.
+fn drop_of_nothing_asks_nobody(folder: &Path) {
+    let output = obligato(&["policy", "--bus", "unix:path=/nowhere", "deliver", folder.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0));
 }
 
 #[test]
@@ -105,6 +194,10 @@ fn the_units_of_the_drop_folder_expose_little_and_speak_of_one_folder() {
     assert!(read("obligato-update.path").contains(&format!("PathChanged={folder}\n")));
     assert!(read("obligato-update.service").contains(&format!("deliver {folder}\n")));
     assert!(read("obligato.tmpfiles").contains(&format!("d {folder} ")));
+    let timer = read("obligato-update.timer");
+    for line in ["Unit=obligato-update.service", "OnClockChange=yes", "OnUnitInactiveSec=15min"] {
+        assert!(timer.lines().any(|found| found == line), "{line}: what waits is never looked at again");
+    }
     let unit = root().join("systemd/obligato-update.service");
     let Ok(output) =
         Command::new("systemd-analyze").args(["security", "--offline=true", "--threshold=15"]).arg(unit).output()

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use obligato::policy::update::{Disk, Floors, RealDisk, SecretKey, Setup, Slots, Trust};
+use obligato::policy::update::{Disk, Floors, Meant, RealDisk, SecretKey, Setup, Slots, Trust};
 
 use super::crashes::Dice;
 use super::kit::{Well, blob, install, issue, started, trust_file};
@@ -79,7 +79,7 @@ impl Disk for Killing {
 fn slots(folder: &Path, disk: Arc<dyn Disk>) -> Slots {
     let trust = Trust::parse(&std::fs::read_to_string(folder.join("trust.toml")).unwrap()).unwrap();
     let floors = Floors::new(disk.clone(), folder.join("floor"), None);
-    Slots::new(Setup { disk, folder: folder.join("slots"), floors, trust, checkup: Box::new(Well) })
+    Slots::new(Setup { disk, folder: folder.join("slots"), floors, trust, checkup: Arc::new(Well) })
 }
 
 /// The process that is killed; without its orders it does nothing.
@@ -91,7 +91,7 @@ fn child() {
     let folder = PathBuf::from(orders[0]);
     let disk = Killing { left: AtomicUsize::new(orders[1].parse().unwrap()), percent: orders[2].parse().unwrap() };
     let slots = slots(&folder, Arc::new(disk));
-    slots.start(&|_| Ok(()));
+    slots.start();
     let _ = install(&slots, &std::fs::read(folder.join("next.policy")).unwrap());
 }
 
@@ -120,7 +120,7 @@ fn kills(times: usize, seed: u64) -> usize {
         assert!(version >= status.floor && status.floor >= floor, "kill {time}: {version} {status:?}");
         floor = status.floor;
         if status.on_trial {
-            slots.commit(super::kit::NOW).unwrap();
+            slots.commit(Meant::Any).unwrap();
         }
         next = slots.status().unwrap().current + 1;
     }

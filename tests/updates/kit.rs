@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use obligato::policy::update::{
-    Accepted, Checkup, Disk, Floor, Floors, Header, Installed, Issue, KeyList, LiveCar, Reading, SecretKey, Setup,
-    Slots, Trust, UpdateError, accept, sign, sign_keys,
+    Accepted, Checkup, Disk, Floor, Floors, Header, Installed, Issue, KeyList, LiveCar, Meant, Reading, SecretKey,
+    Setup, Slots, Trust, UpdateError, accept, sign, sign_keys,
 };
 use obligato::policy::{HardLimits, Policy, PolicyParts};
 use obligato::tools::Removed;
@@ -61,10 +61,10 @@ impl Image {
     }
 
     pub fn slots(&self, disk: Arc<dyn Disk>) -> Slots {
-        self.slots_with(disk, Box::new(Well))
+        self.slots_with(disk, Arc::new(Well))
     }
 
-    pub fn slots_with(&self, disk: Arc<dyn Disk>, checkup: Box<dyn Checkup>) -> Slots {
+    pub fn slots_with(&self, disk: Arc<dyn Disk>, checkup: Arc<dyn Checkup>) -> Slots {
         let floors = Floors::new(disk.clone(), PathBuf::from("/state/floor"), None);
         Slots::new(Setup { disk, folder: "/state/policy".into(), floors, trust: self.trust.clone(), checkup })
     }
@@ -103,6 +103,10 @@ pub fn version_of(policy: &Policy) -> u64 {
 pub struct Well;
 
 impl Checkup for Well {
+    fn usable(&self, _: &Policy) -> Result<(), UpdateError> {
+        Ok(())
+    }
+
     fn check(&self, _: &Policy) -> Result<usize, String> {
         Ok(1)
     }
@@ -112,6 +116,10 @@ impl Checkup for Well {
 pub struct SickOf(pub Vec<u64>);
 
 impl Checkup for SickOf {
+    fn usable(&self, _: &Policy) -> Result<(), UpdateError> {
+        Ok(())
+    }
+
     fn check(&self, policy: &Policy) -> Result<usize, String> {
         match self.0.contains(&version_of(policy)) {
             true => Err("1 of its 1 tests fail".to_owned()),
@@ -124,23 +132,24 @@ impl Checkup for SickOf {
 pub fn activate(slots: &Slots) -> Result<Header, UpdateError> {
     let (limits, removed) = (HardLimits::default(), Removed::default());
     let car = LiveCar { limits: &limits, removed: &removed, serves: &|_| true };
-    slots.activate(NOW, &|policy| car.fits(policy)).map(|activated| activated.header)
+    slots.activate(Meant::Any, NOW, &|policy| car.fits(policy)).map(|activated| activated.header)
 }
 
 /// A whole update.
 pub fn install(slots: &Slots, update: &[u8]) -> Result<u64, UpdateError> {
-    slots.stage(update, NOW)?;
-    slots.verify(NOW)?;
+    let meant = Meant::Version(slots.stage(update, NOW)?.version);
+    slots.verify(meant, NOW)?;
     activate(slots)?;
-    slots.commit(NOW).map(|header| header.version)
+    slots.commit(meant).map(|header| header.version)
 }
 
 /// The version that the service would start with; 0: the factory's.
 pub fn started(slots: &Slots) -> u64 {
-    slots.start(&|_| Ok(())).policy.map_or(0, |(header, policy)| {
-        assert_eq!(header.version, version_of(&policy), "the header speaks of another policy");
-        header.version
-    })
+    let started = slots.start();
+    if let Some((header, policy)) = &started.policy {
+        assert_eq!(header.version, version_of(policy), "the header speaks of another policy");
+    }
+    started.version()
 }
 
 /// What a car has committed to.

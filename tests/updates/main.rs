@@ -13,11 +13,14 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod clocks;
 mod crashes;
+mod damage;
 mod disk;
 mod fit;
 mod kills;
 mod kit;
+mod meant;
 mod rejections;
 mod slots;
 
@@ -30,6 +33,8 @@ mod costs;
 #[cfg(feature = "compile")]
 mod drop_folder;
 #[cfg(feature = "compile")]
+mod owner;
+#[cfg(feature = "compile")]
 mod provided;
 #[cfg(feature = "compile")]
 #[path = "../dbus/provider.rs"]
@@ -37,6 +42,8 @@ mod provided;
 mod provider;
 #[cfg(feature = "compile")]
 mod recorded;
+#[cfg(feature = "compile")]
+mod recovery;
 #[cfg(feature = "compile")]
 #[path = "../dbus/rig.rs"]
 #[allow(dead_code, reason = "the tests of the interface use the rest")]

@@ -21,17 +21,17 @@ async fn every_step_of_an_update_is_on_record_and_a_refused_one_with_the_error_t
     let mut rig = Rig::start(Setup::without_student().config(&config)).await;
     let client = Client::new(rig.connect().await).await;
     let policy = &client.policy;
-    policy.commit().await.unwrap_err();
+    policy.commit(0).await.unwrap_err();
     stage(policy, &garage.update(2, |_| {})).await.unwrap();
-    policy.verify().await.unwrap();
-    policy.activate().await.unwrap();
-    policy.commit().await.unwrap();
+    policy.verify(0).await.unwrap();
+    policy.activate(0).await.unwrap();
+    policy.commit(0).await.unwrap();
     let told = stage(policy, &garage.update(1, |_| {})).await.unwrap_err();
     stage(policy, &garage.update(3, |_| {})).await.unwrap();
-    policy.activate().await.unwrap();
-    policy.rollback().await.unwrap();
+    policy.activate(0).await.unwrap();
+    policy.rollback(0).await.unwrap();
     stage(policy, &garage.update(4, sick("ac-closes-windows"))).await.unwrap();
-    policy.activate().await.unwrap_err();
+    policy.activate(0).await.unwrap_err();
     rig.signal("TERM");
     assert!(rig.ended().await.success());
 
@@ -57,6 +57,8 @@ async fn every_step_of_an_update_is_on_record_and_a_refused_one_with_the_error_t
         ["activate", "Unhealthy"],
     ]);
     assert_eq!(Json::from(short), expected);
+    let me = rustix::process::getuid().as_raw();
+    assert!(steps.iter().all(|step| step["by"] == me), "{steps:?}");
     let why = steps[5]["why"].as_str().unwrap();
     assert!(why.contains("rollback attack") && told.to_string().contains(why), "{why}\n{told}");
     assert!(verify(&folder).is_ok());

@@ -2,7 +2,7 @@
 
 use obligato::policy::update::{
     Class, Header, Installed, InventoryDigest, KeyList, Reading, SecretKey, Trust, UpdateError, accept, read_delivered,
-    sign, unverified,
+    sign, sign_keys, unverified,
 };
 use obligato::policy::{BlobError, FORMAT};
 
@@ -98,7 +98,8 @@ fn an_unknown_key_is_named() {
     let (image, stranger) = (Image::new(), SecretKey::generate().unwrap());
     let error = refused(&image, &image.signed(&blob(7), &issue(7), &stranger));
     assert!(matches!(&error, UpdateError::UnknownKey(id) if *id == stranger.public().id()), "{error}");
-    // The root key signs lists, not policies.
+    // The root key signs lists, not policies, and no list makes it sign policies.
+    assert!(sign_keys(1, &[image.root.public()], &[], &image.root).is_err());
     let error = refused(&image, &image.signed(&blob(7), &issue(7), &image.root));
     assert!(matches!(error, UpdateError::UnknownKey(_)), "{error}");
 }
@@ -136,7 +137,7 @@ fn an_expired_update_is_a_freeze_attack_and_an_early_one_is_early() {
     let at = |now| accept(&update, &image.trust, &Installed::default(), Reading(Some(now)));
     for (now, expired) in [(EXPIRES, true), (EXPIRES + 1, true), (u64::MAX, true)] {
         let error = at(now).err().unwrap();
-        assert_eq!(matches!(error, UpdateError::Expired(EXPIRES)), expired, "{now}: {error}");
+        assert_eq!(matches!(error, UpdateError::Expired { expires: EXPIRES, .. }), expired, "{now}: {error}");
         assert!(error.to_string().contains("freeze attack"));
     }
     let error = at(NOT_BEFORE - 1).err().unwrap();
@@ -155,15 +156,15 @@ fn an_unset_clock_neither_takes_an_update_nor_calls_it_early_or_expired_without_
     };
     for unset in [Reading(None), Reading(Some(0)), Reading(Some(EPOCH - 1))] {
         let error = accept(&update, &image.trust, &seen(0), unset).err().unwrap();
-        assert!(matches!(error, UpdateError::ClockUnset), "{unset:?}: {error}");
+        assert!(matches!(error, UpdateError::ClockUnset { .. }), "{unset:?}: {error}");
     }
     // A clock that was set back behind what is known to have passed is as good as unset.
     let error = accept(&update, &image.trust, &seen(EXPIRES - 9), NOW).err().unwrap();
-    assert!(matches!(error, UpdateError::ClockUnset), "{error}");
+    assert!(matches!(error, UpdateError::ClockUnset { .. }), "{error}");
     // What is known to have passed lies behind the expiry: that much is certain without a clock.
     for unset in [Reading(None), NOW] {
         let error = accept(&update, &image.trust, &seen(EXPIRES), unset).err().unwrap();
-        assert!(matches!(error, UpdateError::Expired(_)), "{unset:?}: {error}");
+        assert!(matches!(error, UpdateError::Expired { .. }), "{unset:?}: {error}");
     }
 }
 

@@ -4,8 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use super::car::{Garage, sick};
+use super::car::{Garage, sick, stage};
 use super::rig::{Client, Rig, Setup, root};
+
+/// A tool of the field.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Tool {
+    Rauc,
+    SwUpdate,
+    Mender,
+}
+
+const TOOLS: [Tool; 3] = [Tool::Rauc, Tool::SwUpdate, Tool::Mender];
 
 struct Bench {
     garage: Garage,
@@ -19,6 +29,16 @@ impl Bench {
         Self { garage, rig }
     }
 
+    async fn restart(&mut self) {
+        self.rig.signal("TERM");
+        assert!(self.rig.ended().await.success());
+        self.rig = Rig::start(Setup::without_student().config(&self.garage.config())).await;
+    }
+
+    async fn client(&self) -> Client {
+        Client::new(self.rig.connect().await).await
+    }
+
     /// Calls a sample with these arguments and this environment.
     fn call(&self, script: &Path, arguments: &[&str], environment: &[(&str, &Path)]) -> Output {
         let mut command = Command::new("sh");
@@ -28,9 +48,44 @@ impl Bench {
         command.output().unwrap()
     }
 
+    /// One call of a state of Mender's module, with what was delivered before.
+    fn mender(&self, state: &str) -> i32 {
+        let tree = self.folder("tree");
+        code(&self.call(&sample("mender/obligato-policy"), &[state, tree.to_str().unwrap()], &[]))
+    }
+
+    /// A delivery as that tool makes it, to its end: a failure is followed by what the tool calls then.
+    fn deliver(&self, tool: Tool, update: &Path) -> i32 {
+        match tool {
+            Tool::Rauc => {
+                let folder = self.folder("bundle");
+                fs::copy(update, folder.join("cabin.policy")).unwrap();
+                code(&self.call(&sample("rauc/handler.sh"), &[], &[("RAUC_BUNDLE_MOUNT_POINT", &folder)]))
+            }
+            Tool::SwUpdate => {
+                let path = self.folder("delivered").join("cabin.policy");
+                fs::copy(update, &path).unwrap();
+                let call = |when| code(&self.call(&sample("swupdate/policy.sh"), &[when, path.to_str().unwrap()], &[]));
+                let ended = call("postinst");
+                assert!(ended == 0 || call("postfailure") == 0);
+                assert!(!path.exists());
+                ended
+            }
+            Tool::Mender => {
+                fs::copy(update, self.folder("tree/files").join("cabin.policy")).unwrap();
+                let ended = match self.mender("ArtifactInstall") {
+                    0 => self.mender("ArtifactCommit"),
+                    failed => failed,
+                };
+                assert!(ended == 0 || self.mender("ArtifactRollback") == 0);
+                ended
+            }
+        }
+    }
+
     async fn versions(&self) -> (u64, u64, bool) {
-        let client = Client::new(self.rig.connect().await).await;
-        let policy = &client.policy;
+        let policy = self.client().await.policy;
+        assert_eq!(policy.staged_version().await.unwrap(), 0, "something is left staged");
         (policy.version().await.unwrap(), policy.floor().await.unwrap(), policy.on_trial().await.unwrap())
     }
 
@@ -38,6 +93,14 @@ impl Bench {
         let folder = self.garage.at(name);
         fs::create_dir_all(&folder).unwrap();
         folder
+    }
+
+    /// The update cut off.
+    fn truncated(&self, version: u64) -> PathBuf {
+        let path = self.garage.update(version, |_| {});
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..1000]).unwrap();
+        path
     }
 }
 
@@ -132,4 +195,123 @@ async fn mender_installs_commits_and_rolls_back_through_the_update_module() {
         assert_eq!(code(&call("ArtifactRollback")), 0);
         assert_eq!(bench.versions().await, (2, 2, false));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_reports_success_when_and_only_when_what_it_delivered_is_in_force_and_committed() {
+    for tool in TOOLS {
+        let mut bench = Bench::new().await;
+        let second = bench.garage.update(2, |_| {});
+        for (what, update, version, expected) in [
+            ("the first", second.clone(), 2, 0),
+            ("the same again", second.clone(), 2, 0),
+            ("cut off", bench.truncated(3), 3, 10),
+            ("sick", bench.garage.update(4, sick("ac-closes-windows")), 4, 17),
+            ("older", bench.garage.update(1, |_| {}), 1, 12),
+            ("a later one", bench.garage.update(5, |_| {}), 5, 0),
+            ("the one before again", second.clone(), 2, 12),
+        ] {
+            let ended = bench.deliver(tool, &update);
+            assert_eq!(ended, expected, "{tool:?}, {what}");
+            let now = bench.versions().await;
+            assert_eq!(ended == 0, now == (version, version, false), "{tool:?}, {what}: {now:?}");
+        }
+        // Broken off while it was on trial, and repeated after restarts.
+        let client = bench.client().await;
+        let sixth = bench.garage.update(6, |_| {});
+        stage(&client.policy, &sixth).await.unwrap();
+        client.policy.activate(6).await.unwrap();
+        bench.restart().await;
+        assert_eq!(bench.deliver(tool, &sixth), 0, "{tool:?}");
+        assert_eq!(bench.versions().await, (6, 6, false));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_leaves_the_trial_of_somebody_else_alone_whatever_it_delivers() {
+    for tool in TOOLS {
+        let bench = Bench::new().await;
+        let client = bench.client().await;
+        stage(&client.policy, &bench.garage.update(4, |_| {})).await.unwrap();
+        client.policy.activate(4).await.unwrap();
+        for (what, update) in [
+            ("good", bench.garage.update(5, |_| {})),
+            ("cut off", bench.truncated(6)),
+            ("sick", bench.garage.update(7, sick("ac-closes-windows"))),
+        ] {
+            assert_eq!(bench.deliver(tool, &update), 19, "{tool:?}, {what}");
+            assert_eq!(bench.versions().await, (4, 0, true), "{tool:?}, {what}");
+        }
+        assert_eq!(client.policy.commit(4).await.unwrap(), 4);
+        assert_eq!(bench.deliver(tool, &bench.garage.update(5, |_| {})), 0, "{tool:?}");
+        assert_eq!(bench.versions().await, (5, 5, false));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mender_learns_that_a_trial_was_undone_by_the_starts_and_that_somebody_elses_is_in_its_place() {
+    let mut bench = Bench::new().await;
+    assert_eq!(bench.deliver(Tool::Mender, &bench.garage.update(3, |_| {})), 0);
+    fs::copy(bench.garage.update(5, |_| {}), bench.folder("tree/files").join("cabin.policy")).unwrap();
+    assert_eq!(bench.mender("ArtifactInstall"), 0);
+    for _ in 0..4 {
+        bench.restart().await;
+    }
+    assert_eq!(bench.versions().await, (3, 3, false));
+    assert_eq!(bench.mender("ArtifactCommit"), 23);
+    assert_eq!(bench.mender("ArtifactRollback"), 0);
+    assert_eq!(bench.versions().await, (3, 3, false));
+    // Somebody rolls it back and tries another one.
+    assert_eq!(bench.mender("ArtifactInstall"), 0);
+    let client = bench.client().await;
+    client.policy.rollback(0).await.unwrap();
+    stage(&client.policy, &bench.garage.update(6, |_| {})).await.unwrap();
+    client.policy.activate(6).await.unwrap();
+    assert_eq!(bench.mender("ArtifactCommit"), 23);
+    assert_eq!(bench.mender("ArtifactRollback"), 0);
+    assert_eq!(bench.versions().await, (6, 3, true));
+    // What is committed is not rolled back, and Mender learns of that too.
+    client.policy.commit(6).await.unwrap();
+    fs::copy(bench.garage.update(6, |_| {}), bench.folder("tree/files").join("cabin.policy")).unwrap();
+    assert_eq!(bench.mender("ArtifactCommit"), 0);
+    assert_eq!(bench.mender("ArtifactRollback"), 23);
+    assert_eq!(bench.versions().await, (6, 6, false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn swupdate_takes_what_a_script_that_was_cut_off_left_behind_out_again() {
+    let bench = Bench::new().await;
+    let client = bench.client().await;
+    let path = bench.folder("delivered").join("cabin.policy");
+    let failure = || code(&bench.call(&sample("swupdate/policy.sh"), &["postfailure", path.to_str().unwrap()], &[]));
+    for steps in 0..=3 {
+        fs::copy(bench.garage.update(2, |_| {}), &path).unwrap();
+        if steps > 0 {
+            stage(&client.policy, &path).await.unwrap();
+        }
+        if steps > 1 {
+            client.policy.activate(2).await.unwrap();
+        }
+        if steps > 2 {
+            client.policy.commit(2).await.unwrap();
+        }
+        assert_eq!(failure(), 0, "cut off after {steps} steps");
+        let committed = if steps > 2 { 2 } else { 0 };
+        assert_eq!(bench.versions().await, (committed, committed, false), "cut off after {steps} steps");
+        assert!(!path.exists());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_with_several_policies_is_no_delivery_because_it_could_fail_half_way() {
+    let bench = Bench::new().await;
+    for folder in [bench.folder("bundle"), bench.folder("tree/files")] {
+        for version in [2, 3] {
+            fs::copy(bench.garage.update(version, |_| {}), folder.join(format!("{version}.policy"))).unwrap();
+        }
+    }
+    let bundle = bench.folder("bundle");
+    assert_eq!(code(&bench.call(&sample("rauc/handler.sh"), &[], &[("RAUC_BUNDLE_MOUNT_POINT", &bundle)])), 10);
+    assert_eq!((bench.mender("ArtifactInstall"), bench.mender("ArtifactRollback")), (10, 0));
+    assert_eq!(bench.versions().await, (0, 0, false));
 }

@@ -60,10 +60,12 @@ fn summary(record: &Record) -> String {
         }
         Kind::Policy => format!("{} {}: {}", text(body, "id"), short(text(body, "policy")), text(body, "why")),
         Kind::Update if text(body, "what") == "refused" => {
-            format!("{} refused, {}: {}", text(body, "step"), text(body, "error"), text(body, "why"))
+            let (step, by, error) = (text(body, "step"), by_user(body), text(body, "error"));
+            format!("{step}{by} refused, {error}: {}", text(body, "why"))
         }
         Kind::Update => {
-            format!("{}: version {}", text(body, "what"), body.get("version").map(Json::to_string).unwrap_or_default())
+            let version = body.get("version").map(Json::to_string).unwrap_or_default();
+            format!("{}: version {version}{}", text(body, "what"), by_user(body))
         }
         Kind::Session => format!("{}: {}", text(body, "what"), text(body, "why")),
         Kind::Undone => format!(
@@ -107,4 +109,9 @@ fn call(json: &Json) -> String {
     let arguments = json.get("arguments").and_then(Json::as_object).into_iter().flatten();
     let arguments: Vec<String> = arguments.map(|(name, value)| format!("{name}: {}", words(Some(value)))).collect();
     format!("{}({})", text(json, "tool"), arguments.join(", "))
+}
+
+/// Who took a step of an update.
+fn by_user(body: &Json) -> String {
+    body.get("by").and_then(Json::as_u64).map(|user| format!(" by user {user}")).unwrap_or_default()
 }

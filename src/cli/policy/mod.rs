@@ -1,6 +1,7 @@
 //! `obligato policy`: the steps of an update, for people and for update tools.
 
 mod deliver;
+mod install;
 mod way;
 
 use std::io::Write;
@@ -16,8 +17,9 @@ use way::{Step, Way};
 
 /// Update the policy: stage, verify, activate, commit, roll back
 ///
-/// The steps are taken by the running service, which verifies the update itself; exit codes 10 to 22 say
-/// why one is not taken (README, "Updates").
+/// The steps are taken by the running service, which verifies the update itself; exit codes 10 to 23 say
+/// why one is not taken (README, "Updates"). Several tools may deliver at a time: with --number or --file a
+/// step is taken on that version or not at all.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -25,7 +27,7 @@ pub(super) struct Args {
     /// Bus of the service: `system`, `session` or a D-Bus address
     #[arg(long, global = true, conflicts_with = "offline")]
     bus: Option<Bus>,
-    /// Work on the slots of the configuration, while the service does not run
+    /// Work on the slots of the configuration, while the service does not run; root does so as their owner
     #[arg(long, global = true)]
     offline: bool,
     /// Configuration of the service, for --offline
@@ -49,38 +51,80 @@ enum StepArgs {
         file: PathBuf,
     },
     /// Verify what is staged and run its own tests; nothing changes
-    Verify,
+    Verify(Meant),
     /// Put what is staged in force, on trial, between two turns
-    Activate,
+    Activate(Meant),
     /// Commit to the policy on trial: no older one is taken from now on
-    Commit,
-    /// Take the policy on trial out of force; without one, drop what is staged
-    Rollback,
+    ///
+    /// A version that is named and committed to already is done; one that was undone is not (exit code 23).
+    Commit(Meant),
+    /// Take the policy on trial out of force
+    ///
+    /// A version that is named and not in force is done; one that is committed cannot be rolled back.
+    Rollback(Meant),
+    /// Drop what is staged; what is in force stays
+    Unstage(Meant),
+    /// Take an update through all steps; where one fails, nothing of it is left
+    Install {
+        /// The update, as `obligato sign` wrote it
+        file: PathBuf,
+        /// Leave it on trial, for a tool that decides later (commit --file, rollback --file)
+        #[arg(long)]
+        trial: bool,
+    },
     /// Show what is in which slot
     Status,
-    /// Take everything that lies in a drop folder through all steps, and clear the folder
+    /// Take everything that lies in a drop folder through all steps
+    ///
+    /// What was taken is removed, and what this car will never take; what it cannot take yet stays.
     Deliver {
-        /// The folder; names that begin with a dot or end with `.tmp` are left alone
+        /// The folder; only `*.policy` and `*.keys` are looked at, and none whose name begins with a dot
         folder: PathBuf,
     },
 }
 
+/// Which version a step is meant for; whichever is there where none is named.
+#[derive(Debug, clap::Args)]
+struct Meant {
+    /// The version that is meant
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    number: Option<u64>,
+    /// The version that this update has
+    #[arg(long, value_name = "UPDATE", conflicts_with = "number")]
+    file: Option<PathBuf>,
+}
+
+impl Meant {
+    /// 0: any.
+    fn version(&self) -> Result<u64, CliError> {
+        let of_file = self.file.as_deref().map(install::version_of).transpose()?;
+        Ok(self.number.or(of_file).unwrap_or_default())
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
-    let mut way = match args.offline {
-        true => Way::offline(&args.config)?,
-        false => Way::service(&args.bus.clone().unwrap_or_else(Bus::of_environment))?,
+    let open = || match args.offline {
+        true => Way::offline(&args.config),
+        false => Way::service(&args.bus.clone().unwrap_or_else(Bus::of_environment)),
     };
     let step = match &args.step {
-        StepArgs::Deliver { folder } => return deliver::run(&mut way, folder, args.json),
+        StepArgs::Deliver { folder } => return deliver::run(open, folder, args.json),
+        StepArgs::Install { file, trial } => {
+            let done = install::run(&mut open()?, file, *trial)?;
+            let name = if *trial { "activated" } else { "committed" };
+            say(args.json, &done.json(name), &done.sentence(name))?;
+            return Ok(Exit::Done);
+        }
         StepArgs::Stage { file } => Step::Stage(file),
         StepArgs::Keys { file } => Step::Keys(file),
-        StepArgs::Verify => Step::Verify,
-        StepArgs::Activate => Step::Activate,
-        StepArgs::Commit => Step::Commit,
-        StepArgs::Rollback => Step::Rollback,
-        StepArgs::Status => return status(&mut way, args.json),
+        StepArgs::Verify(meant) => Step::Verify(meant.version()?),
+        StepArgs::Activate(meant) => Step::Activate(meant.version()?),
+        StepArgs::Commit(meant) => Step::Commit(meant.version()?),
+        StepArgs::Rollback(meant) => Step::Rollback(meant.version()?),
+        StepArgs::Unstage(meant) => Step::Unstage(meant.version()?),
+        StepArgs::Status => return status(&mut open()?, args.json),
     };
-    let done = way.take(&step)?;
+    let done = open()?.take(&step)?;
     say(args.json, &done.json(step.name()), &done.sentence(step.name()))?;
     Ok(Exit::Done)
 }

@@ -1,25 +1,33 @@
 //! The two ways to the slots: through the running service, or past it while it does not run.
 
+use std::collections::HashMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
+use zbus::OwnedVariant;
 use zbus::proxy::CacheProperties;
 
 use crate::cli::{CliError, Exit};
 use crate::policy::update::{
-    Reading, Status, UpdateError, largest_list, largest_update, open_delivered, read_delivered,
+    Meant, Owner, Reading, Status, UpdateError, largest_list, largest_update, open_delivered, read_delivered,
 };
-use crate::service::{Bus, Config, LocalUpdates, PolicyProxy, Refusal, ServiceError};
+use crate::service::{BUS_NAME, Bus, Config, LocalUpdates, PolicyProxy, ROOT_PATH, Refusal, ServiceError};
 
-/// One step.
+/// How long the service may ask to wait before that is an error.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// One step, with the version that it is meant for where it is not the file's; 0: any.
 pub(super) enum Step<'a> {
     Stage(&'a Path),
     Keys(&'a Path),
-    Verify,
-    Activate,
-    Commit,
-    Rollback,
+    Verify(u64),
+    Activate(u64),
+    Commit(u64),
+    Rollback(u64),
+    Unstage(u64),
 }
 
 impl Step<'_> {
@@ -27,10 +35,11 @@ impl Step<'_> {
         match self {
             Self::Stage(_) => "staged",
             Self::Keys(_) => "keys",
-            Self::Verify => "verified",
-            Self::Activate => "activated",
-            Self::Commit => "committed",
-            Self::Rollback => "rolled-back",
+            Self::Verify(_) => "verified",
+            Self::Activate(_) => "activated",
+            Self::Commit(_) => "committed",
+            Self::Rollback(_) => "rolled-back",
+            Self::Unstage(_) => "unstaged",
         }
     }
 }
@@ -52,6 +61,8 @@ impl Done {
         match (step, self.version) {
             ("rolled-back", 0) => "the factory policy is in force".to_owned(),
             ("rolled-back", version) => format!("version {version} is in force"),
+            ("unstaged", 0) => "that version is not staged, nothing was dropped".to_owned(),
+            ("unstaged", version) => format!("version {version} is not staged any more"),
             ("keys", version) => format!("list {version} of keys is in use"),
             ("activated", version) => format!("version {version} is in force{tests}"),
             (step, version) => format!("version {version} is {step}{tests}"),
@@ -62,7 +73,7 @@ impl Done {
 /// A way to the slots.
 pub(super) enum Way {
     Service { proxy: PolicyProxy<'static>, runtime: Runtime },
-    Offline(Box<LocalUpdates>),
+    Offline { local: Box<LocalUpdates>, owner: Option<Owner> },
 }
 
 impl Way {
@@ -78,89 +89,145 @@ impl Way {
         Ok(Self::Service { proxy, runtime })
     }
 
-    /// Past the service.
+    /// Past the service. What root would leave in the slots of the service's user that user could not read:
+    /// root works there as the owner of the slots.
     pub(super) fn offline(config: &Path) -> Result<Self, CliError> {
-        let opened = Config::read(config).and_then(|config| LocalUpdates::open(&config)).map_err(local)?;
+        let read = Config::read(config).map_err(local)?;
+        let owner = LocalUpdates::owner(&read);
+        let opened = acting(owner, || LocalUpdates::open(&read))?.map_err(local)?;
         let none = || CliError::Refused {
             exit: Exit::NoUpdates,
             why: format!("{}: the image names nobody to trust (`update.trust`): it takes no updates", config.display()),
         };
-        let opened = opened.ok_or_else(none)?;
+        let opened = Box::new(opened.ok_or_else(none)?);
         opened.writable().map_err(|why| CliError::Refused { exit: Exit::Storage, why })?;
-        for note in opened.slots.repair() {
+        for note in acting(owner, || opened.slots.repair())? {
             eprintln!("obligato: {note}");
         }
-        Ok(Self::Offline(Box::new(opened)))
+        Ok(Self::Offline { local: opened, owner })
     }
 
     /// Takes one step.
     pub(super) fn take(&mut self, step: &Step<'_>) -> Result<Done, CliError> {
         match self {
             Self::Service { proxy, runtime } => runtime.block_on(ask(proxy, step)),
-            Self::Offline(local) => Ok(act(local, step)?),
+            Self::Offline { local, owner } => {
+                // What was delivered is read with the rights of whoever delivers.
+                let bytes = match step {
+                    Step::Stage(path) => read_delivered(path, largest_update())?,
+                    Step::Keys(path) => read_delivered(path, largest_list())?,
+                    _ => Vec::new(),
+                };
+                Ok(acting(*owner, || act(local, step, &bytes))??)
+            }
         }
     }
 
     /// What is in which slot.
     pub(super) fn status(&mut self) -> Result<Status, CliError> {
         match self {
-            Self::Service { proxy, runtime } => runtime.block_on(async {
-                Ok(Status {
-                    current: proxy.version().await.map_err(absent)?,
-                    previous: proxy.previous_version().await.map_err(absent)?,
-                    staged: proxy.staged_version().await.map_err(absent)?,
-                    on_trial: proxy.on_trial().await.map_err(absent)?,
-                    floor: proxy.floor().await.map_err(absent)?,
-                    keys: proxy.keys_version().await.map_err(absent)?,
-                })
-            }),
-            Self::Offline(local) => Ok(local.slots.status()?),
+            Self::Service { proxy, runtime } => runtime.block_on(standing(proxy)),
+            Self::Offline { local, owner } => Ok(acting(*owner, || local.slots.status())??),
+        }
+    }
+}
+
+/// Does something with the slots, as their owner where that is somebody else.
+fn acting<R: Send>(owner: Option<Owner>, work: impl FnOnce() -> R + Send) -> Result<R, CliError> {
+    let Some(owner) = owner else { return Ok(work()) };
+    owner.act(work).map_err(|error| CliError::Refused {
+        exit: Exit::Storage,
+        why: format!("cannot work as user {}, to whom the slots belong: {error}", owner.uid()),
+    })
+}
+
+/// Where updates stand, in one call.
+async fn standing(proxy: &PolicyProxy<'_>) -> Result<Status, CliError> {
+    let since = Instant::now();
+    let reply = loop {
+        let call = proxy.inner().connection().call_method(
+            Some(BUS_NAME),
+            ROOT_PATH,
+            Some("org.freedesktop.DBus.Properties"),
+            "GetAll",
+            &("org.obligato.Harness1.Policy",),
+        );
+        match call.await {
+            Err(zbus::Error::MethodError(name, ..)) if name.ends_with(".TooMany") && since.elapsed() < PATIENCE => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            other => break other.map_err(absent)?,
+        }
+    };
+    let all: HashMap<String, OwnedVariant> = reply.body().deserialize().map_err(absent)?;
+    let number = |name: &str| all.get(name).and_then(|value| u64::try_from(value).ok()).unwrap_or_default();
+    let on_trial = all.get("OnTrial").and_then(|value| bool::try_from(value).ok()).unwrap_or_default();
+    match all.get("SlotsReason").and_then(|value| <&str>::try_from(value).ok()) {
+        None | Some("") => Ok(Status {
+            current: number("Version"),
+            previous: number("PreviousVersion"),
+            staged: number("StagedVersion"),
+            on_trial,
+            floor: number("Floor"),
+            keys: number("KeysVersion"),
+        }),
+        Some(why) => {
+            let why = format!("version {} is in force; what is in which slot cannot be told: {why}", number("Version"));
+            Err(CliError::Refused { exit: Exit::Storage, why })
+        }
+    }
+}
+
+/// Asks the service for a step, again where it asks to wait.
+async fn ask(proxy: &PolicyProxy<'_>, step: &Step<'_>) -> Result<Done, CliError> {
+    let since = Instant::now();
+    loop {
+        match asked(proxy, step).await? {
+            Err(Refusal::TooMany(_)) if since.elapsed() < PATIENCE => tokio::time::sleep(PAUSE).await,
+            answer => return answer.map_err(refused),
         }
     }
 }
 
 /// What a delivered file is, is looked at on this side already: the service gets an open regular file.
-async fn ask(proxy: &PolicyProxy<'_>, step: &Step<'_>) -> Result<Done, CliError> {
+async fn asked(proxy: &PolicyProxy<'_>, step: &Step<'_>) -> Result<Result<Done, Refusal>, UpdateError> {
     let plain = |version| Done { version, tests: None };
     let tested = |(version, tests)| Done { version, tests: Some(tests) };
     let open = |path: &Path| {
         let file = open_delivered(path)?;
         Ok::<_, UpdateError>(zbus::wire::OwnedFd::from(std::os::fd::OwnedFd::from(file)))
     };
-    match step {
+    Ok(match step {
         Step::Stage(path) => proxy.stage(open(path)?).await.map(plain),
         Step::Keys(path) => proxy.keys(open(path)?).await.map(plain),
-        Step::Verify => proxy.verify().await.map(tested),
-        Step::Activate => proxy.activate().await.map(tested),
-        Step::Commit => proxy.commit().await.map(plain),
-        Step::Rollback => proxy.rollback().await.map(plain),
-    }
-    .map_err(refused)
+        Step::Verify(version) => proxy.verify(*version).await.map(tested),
+        Step::Activate(version) => proxy.activate(*version).await.map(tested),
+        Step::Commit(version) => proxy.commit(*version).await.map(plain),
+        Step::Rollback(version) => proxy.rollback(*version).await.map(plain),
+        Step::Unstage(version) => proxy.unstage(*version).await.map(plain),
+    })
 }
 
-fn act(local: &LocalUpdates, step: &Step<'_>) -> Result<Done, UpdateError> {
+/// Takes a step; `bytes` are what was delivered for it.
+fn act(local: &LocalUpdates, step: &Step<'_>, bytes: &[u8]) -> Result<Done, UpdateError> {
     let now = Reading::system();
-    let count = |tests: usize| Some(u32::try_from(tests).unwrap_or(u32::MAX));
+    let plain = |version| Done { version, tests: None };
+    let tested = |version, tests| Done { version, tests: Some(u32::try_from(tests).unwrap_or(u32::MAX)) };
     Ok(match step {
-        Step::Stage(path) => {
-            let staged = local.slots.stage(&read_delivered(path, largest_update())?, now)?;
-            Done { version: staged.version, tests: None }
-        }
-        Step::Keys(path) => {
-            let list = local.slots.keys(&read_delivered(path, largest_list())?)?;
-            Done { version: list.version(), tests: None }
-        }
-        Step::Verify => {
-            let (header, tests) = local.slots.verify(now)?;
-            Done { version: header.version, tests: count(tests) }
+        Step::Stage(_) => plain(local.slots.stage(bytes, now)?.version),
+        Step::Keys(_) => plain(local.slots.keys(bytes)?.version()),
+        Step::Verify(version) => {
+            let (header, tests) = local.slots.verify(Meant::from(*version), now)?;
+            tested(header.version, tests)
         }
         // Nobody knows who serves what while the car is not there; the service looks when it starts.
-        Step::Activate => {
-            let activated = local.activate(&|_| Ok(None))?;
-            Done { version: activated.header.version, tests: count(activated.tests) }
+        Step::Activate(version) => {
+            let activated = local.activate(Meant::from(*version), &|_| Ok(None))?;
+            tested(activated.header.version, activated.tests)
         }
-        Step::Commit => Done { version: local.slots.commit(now)?.version, tests: None },
-        Step::Rollback => Done { version: local.slots.roll_back()?.current, tests: None },
+        Step::Commit(version) => plain(local.slots.commit(Meant::from(*version))?.version),
+        Step::Rollback(version) => plain(local.slots.roll_back(Meant::from(*version))?.version()),
+        Step::Unstage(version) => plain(local.slots.unstage(Meant::from(*version))?),
     })
 }
 
@@ -186,6 +253,7 @@ fn refused(refusal: Refusal) -> CliError {
         Refusal::DoesNotFit(_) => Exit::DoesNotFit,
         Refusal::Unhealthy(_) => Exit::Unhealthy,
         Refusal::NothingToDo(_) => Exit::NothingToDo,
+        Refusal::OtherVersion(_) => Exit::OtherVersion,
         Refusal::Undecided(_) => Exit::Undecided,
         Refusal::Storage(_) => Exit::Storage,
         Refusal::NotAllowed(_) => Exit::NotAllowed,

@@ -127,12 +127,14 @@ fn newer(header: &Header, digest: &[u8; 32], floor: &Floor) -> Result<(), Update
 
 /// Uptane 5.4.4.6, step 5; TUF 5.6.5: a freeze attack. Uptane takes the latest securely attested time where
 /// there is no clock; here that can only show that an update *is* expired.
-fn timely(header: &Header, now: Reading, passed: u64) -> Result<(), UpdateError> {
-    match Moment::of(now, passed) {
-        Moment::At(now) | Moment::After(now) if now >= header.expires => Err(UpdateError::Expired(header.expires)),
+fn timely(header: &Header, reading: Reading, passed: u64) -> Result<(), UpdateError> {
+    let expires = header.expires;
+    match Moment::of(reading, passed) {
+        Moment::At(now) if now >= expires => Err(UpdateError::Expired { expires, now, clock: true }),
+        Moment::After(now) if now >= expires => Err(UpdateError::Expired { expires, now, clock: false }),
         Moment::At(now) if now < header.not_before => Err(UpdateError::NotYetValid(header.not_before)),
         Moment::At(_) => Ok(()),
-        Moment::After(_) => Err(UpdateError::ClockUnset),
+        Moment::After(passed) => Err(UpdateError::ClockUnset { reading: reading.0, passed }),
     }
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::UpdateError;
 use super::intake::{read_delivered, refused};
+use super::{Owner, UpdateError};
 
 /// What an update needs of a file system. After [`Disk::sync_file`] the content of a file survives a power
 /// loss, after [`Disk::sync_folder`] the names in a folder do; [`Disk::rename`] is atomic.
@@ -110,9 +110,14 @@ pub(super) fn replace(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<()
         return Err(UpdateError::io("write", path)(io::Error::other("this names no file")));
     };
     let fresh = folder.join(format!("{}{FRESH}", name.to_string_lossy()));
-    disk.write(&fresh, content).map_err(UpdateError::io("write", &fresh))?;
-    disk.sync_file(&fresh).map_err(UpdateError::io("sync", &fresh))?;
-    disk.rename(&fresh, path).map_err(UpdateError::io("rename", &fresh))?;
+    let written = disk.write(&fresh, content).map_err(UpdateError::io("write", &fresh));
+    let lasting = written.and_then(|()| disk.sync_file(&fresh).map_err(UpdateError::io("sync", &fresh)));
+    let named = lasting.and_then(|()| disk.rename(&fresh, path).map_err(UpdateError::io("rename", &fresh)));
+    if let Err(error) = named {
+        // Half a file would keep a full disk full.
+        let _ = disk.remove(&fresh);
+        return Err(error);
+    }
     disk.sync_folder(folder).map_err(UpdateError::io("sync", folder))
 }
 
@@ -128,8 +133,12 @@ impl FolderLock {
     /// Takes it.
     ///
     /// # Errors
-    /// [`UpdateError::InUse`], or [`UpdateError::Io`].
+    /// [`UpdateError::InUse`]; [`UpdateError::NotOurs`] for root in somebody else's folder, who works there
+    /// by [`Owner::act`]; [`UpdateError::Io`].
     pub fn take(folder: &Path) -> Result<Self, UpdateError> {
+        if let Some(owner) = Owner::other(folder) {
+            return Err(UpdateError::NotOurs { folder: folder.to_owned(), owner: owner.uid() });
+        }
         RealDisk.make_folder(folder).map_err(UpdateError::io("create", folder))?;
         let path: PathBuf = folder.join("lock");
         let mut options = OpenOptions::new();

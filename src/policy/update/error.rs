@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use super::{KeyId, utc};
 use crate::policy::{BlobError, HardLimitError};
 
+/// What is tried with a delivered file, which lies elsewhere than our own.
+pub(super) const DELIVERED: &str = "read the delivered";
+
 /// Why an update is not taken, or cannot be carried on with. Nothing is changed then, unless it says so.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateError {
@@ -25,6 +28,9 @@ pub enum UpdateError {
         /// The cap.
         most: u64,
     },
+    /// The medium that it lies on does not answer.
+    #[error("the delivered file could not be read in {0} s; deliver it from a medium that answers")]
+    Slow(u64),
     /// Something else.
     #[error("this is not {expected} (its first bytes say so); deliver what `obligato sign` wrote")]
     NotAnUpdate {
@@ -115,16 +121,35 @@ pub enum UpdateError {
     #[error("the list of keys does not know {0}, which signed a policy in use; list it, among the revoked if need be")]
     KeysForget(KeyId),
     /// Past its expiry (freeze attack).
-    #[error("the update expired on {} (freeze attack: somebody holds back newer ones); sign it anew", utc(*.0))]
-    Expired(u64),
+    #[error(
+        "the update expired on {}, {} (freeze attack: somebody holds back newer ones); sign it anew",
+        utc(*.expires),
+        known(*.now, *.clock)
+    )]
+    Expired {
+        /// When, in seconds since 1970, UTC.
+        expires: u64,
+        /// What time it is at least, in seconds since 1970, UTC.
+        now: u64,
+        /// Whether the clock says so; else the car remembers it.
+        clock: bool,
+    },
     /// Before its time.
     #[error("the update is not valid before {}; deliver it then", utc(*.0))]
     NotYetValid(u64),
     /// The time cannot be told.
     #[error(
-        "the clock is not set, so nobody can tell whether the update is valid yet or expired; try again when it is"
+        "the clock is not set ({}, the car remembers that {} has passed), so nobody can tell whether the update is \
+         valid yet or expired; try again when it is",
+        clock_says(*.reading),
+        utc(*.passed)
     )]
-    ClockUnset,
+    ClockUnset {
+        /// What the clock says, in seconds since 1970, UTC.
+        reading: Option<u64>,
+        /// A moment that has passed: the image was built, the policy in force became valid.
+        passed: u64,
+    },
     /// The blob inside cannot be used.
     #[error("the policy inside the update cannot be used: {0}")]
     Blob(#[from] BlobError),
@@ -179,14 +204,39 @@ pub enum UpdateError {
     #[error("nothing is staged; stage an update first")]
     NothingStaged,
     /// Nothing waits for a decision.
-    #[error("no policy is on trial and none is staged; there is nothing to {0}")]
+    #[error("no policy is on trial; there is nothing to {0}")]
     NothingToDo(&'static str),
+    /// Another version is where the named one was to be: somebody else's, which is left alone.
+    #[error(
+        "version {meant} is not {place}, {found} is: it was undone or another one took its place; deliver it again"
+    )]
+    OtherVersion {
+        /// The version that was named.
+        meant: u64,
+        /// Where it was to be.
+        place: &'static str,
+        /// What is there.
+        found: String,
+    },
+    /// From what was committed there is no way back.
+    #[error("version {0} is committed and cannot be rolled back; deliver a newer one")]
+    Committed(u64),
     /// A policy on trial has to be decided upon first.
     #[error("version {0} is on trial; commit it or roll it back first")]
     OnTrial(u64),
     /// Another process works on the slots.
-    #[error("the slots in {0} are in use by another process; is the service running? then leave out --offline")]
+    #[error(
+        "the slots in {0} are in use by another process; while obligatod runs, `obligato policy` works through it, without --offline"
+    )]
     InUse(PathBuf),
+    /// Root, in the folder of somebody who could not use what root leaves there.
+    #[error("{folder} belongs to user {owner}, not to root; work on it as that user (`runuser`, `setpriv`)")]
+    NotOurs {
+        /// The folder.
+        folder: PathBuf,
+        /// The number of the user.
+        owner: u32,
+    },
     /// A record of ours is damaged.
     #[error("{path} is damaged: {why}; {remedy}")]
     Damaged {
@@ -204,7 +254,7 @@ pub enum UpdateError {
     #[error("{0}")]
     Key(String),
     /// The file system refused.
-    #[error("cannot {what} {path}: {source}")]
+    #[error("cannot {what} {path}: {source}{}", remedy(.what, .source))]
     Io {
         /// What was tried.
         what: &'static str,
@@ -236,6 +286,8 @@ pub enum Class {
     Unhealthy,
     /// There is nothing to do.
     NothingToDo,
+    /// The version that was named is not where the step needs it.
+    OtherVersion,
     /// Something else must end first.
     Busy,
     /// The storage or the set-up is at fault.
@@ -255,9 +307,9 @@ impl UpdateError {
             | Self::Blob(_) => Class::Malformed,
             Self::UnknownKey(_) | Self::RevokedKey(_) | Self::BadSignature(_) => Class::NotAuthentic,
             Self::Rollback { .. } | Self::SameVersion(_) | Self::KeysRollback { .. } => Class::Rollback,
-            Self::Expired(_) => Class::Expired,
+            Self::Expired { .. } => Class::Expired,
             Self::NotYetValid(_) => Class::NotYetValid,
-            Self::ClockUnset => Class::ClockUnset,
+            Self::ClockUnset { .. } => Class::ClockUnset,
             Self::NewerFormat { .. }
             | Self::OlderFormat { .. }
             | Self::WrongTarget { .. }
@@ -270,13 +322,41 @@ impl UpdateError {
             | Self::Limits(_) => Class::DoesNotFit,
             Self::Unhealthy { .. } | Self::Unfit { .. } => Class::Unhealthy,
             Self::NothingStaged | Self::NothingToDo(_) => Class::NothingToDo,
+            Self::OtherVersion { .. } | Self::Committed(_) => Class::OtherVersion,
             Self::OnTrial(_) | Self::InUse(_) => Class::Busy,
-            Self::Damaged { .. } | Self::Trust(_) | Self::Key(_) | Self::Io { .. } => Class::Storage,
+            Self::Slow(_)
+            | Self::NotOurs { .. }
+            | Self::Damaged { .. }
+            | Self::Trust(_)
+            | Self::Key(_)
+            | Self::Io { .. } => Class::Storage,
         }
     }
 
     /// An error of the file system, with what was tried.
     pub(super) fn io<'a>(what: &'static str, path: &'a std::path::Path) -> impl FnOnce(io::Error) -> Self + 'a {
         move |source| Self::Io { what, path: path.to_owned(), source }
+    }
+}
+
+/// How the time is known.
+fn known(now: u64, clock: bool) -> String {
+    match clock {
+        true => format!("and it is {} now", utc(now)),
+        false => format!("and the car remembers that {} has passed", utc(now)),
+    }
+}
+
+fn clock_says(clock: Option<u64>) -> String {
+    clock.map_or_else(|| "it says nothing".to_owned(), |clock| format!("it says {}", utc(clock)))
+}
+
+/// What helps, where that is known.
+fn remedy(what: &str, source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied if what == DELIVERED => "; whoever runs this has to be let read it",
+        io::ErrorKind::PermissionDenied => "; what lies there has to belong to the user that the service runs as",
+        io::ErrorKind::StorageFull => "; make room and try again",
+        _ => "",
     }
 }

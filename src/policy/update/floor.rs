@@ -22,7 +22,8 @@ pub struct Floor {
     pub digest: [u8; 32],
     /// The version of the list of keys in use; 0: none.
     pub keys: u64,
-    /// A time that has certainly passed, in seconds since 1970, UTC.
+    /// A time that has passed, in seconds since 1970, UTC: when the latest committed policy became valid, as
+    /// its signer says. Never what a clock said: one wrong reading would be believed for ever.
     pub seen: u64,
 }
 

@@ -2,13 +2,14 @@
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::OFlags;
 
 use super::UpdateError;
 use super::disk::flags;
+use super::error::DELIVERED;
 
 /// Reads a delivered file. A symbolic link is not followed, a pipe is not waited for, a device is not
 /// opened for good, and no more than `most` bytes are read (design §9).
@@ -24,7 +25,7 @@ pub fn read_delivered(path: &Path, most: u64) -> Result<Vec<u8>, UpdateError> {
 /// # Errors
 /// As of [`read_delivered`].
 pub fn open_delivered(path: &Path) -> Result<File, UpdateError> {
-    let io = UpdateError::io("read", path);
+    let io = UpdateError::io(DELIVERED, path);
     // What it is is looked at before it is opened, and again once it is open: a pipe or a device may act
     // on being opened, and the name may mean something else by then.
     let kind = match path.symlink_metadata() {
@@ -59,10 +60,25 @@ pub fn read_open(file: File, path: &Path, most: u64) -> Result<Vec<u8>, UpdateEr
     }
     // It may grow while it is read.
     let mut bytes = Vec::with_capacity(usize::try_from(seen.len()).unwrap_or_default());
-    file.take(most + 1).read_to_end(&mut bytes).map_err(UpdateError::io("read", path))?;
+    let whole = FromStart { file: &file, at: 0 };
+    whole.take(most + 1).read_to_end(&mut bytes).map_err(UpdateError::io(DELIVERED, path))?;
     match bytes.len() as u64 {
         found if found > most => Err(too_large(found)),
         _ => Ok(bytes),
+    }
+}
+
+/// A file from its first byte on, wherever whoever opened it has read to.
+struct FromStart<'f> {
+    file: &'f File,
+    at: u64,
+}
+
+impl Read for FromStart<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(into, self.at)?;
+        self.at += read as u64;
+        Ok(read)
     }
 }
 

@@ -29,7 +29,7 @@ struct Written {
     revoked: Vec<[u8; 32]>,
 }
 
-/// A list of keys whose signature was verified. Lists replace each other as a whole.
+/// A list of keys, whose signature was verified unless it comes from [`KeyList::unverified`]. Lists replace each other as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyList {
     version: u64,
@@ -51,6 +51,18 @@ impl KeyList {
         if !root.verifies(frame.signed, frame.signature) {
             return Err(UpdateError::BadSignature(root.id()));
         }
+        Self::read(&frame, bytes)
+    }
+
+    /// What a list says, with nothing verified: for people to look at.
+    ///
+    /// # Errors
+    /// [`UpdateError`] when it is no list.
+    pub fn unverified(bytes: &[u8]) -> Result<Self, UpdateError> {
+        Self::read(&Frame::parse(&LIST, bytes)?, bytes)
+    }
+
+    fn read(frame: &Frame<'_>, bytes: &[u8]) -> Result<Self, UpdateError> {
         let written: Written = frame.header()?;
         let keys = |list: &[[u8; 32]]| list.iter().map(PublicKey::from_bytes).collect::<Result<Vec<_>, _>>();
         Ok(Self {
@@ -98,7 +110,8 @@ impl KeyList {
 /// Signs a list of keys by the root key.
 ///
 /// # Errors
-/// [`UpdateError`] when a key is both listed and revoked, or when there are too many.
+/// [`UpdateError`] when a key is both listed and revoked, when the root key is among them, or when there are too
+/// many.
 pub fn sign_keys(
     version: u64,
     keys: &[PublicKey],
@@ -110,6 +123,13 @@ pub fn sign_keys(
     }
     if let Some(key) = keys.iter().find(|key| revoked.contains(key)) {
         return Err(UpdateError::Key(format!("{} is listed and revoked at once; decide", key.id())));
+    }
+    let own = root.public();
+    if keys.iter().chain(revoked).any(|key| *key == own) {
+        return Err(UpdateError::Key(format!(
+            "{} is the root key, which signs lists of keys and nothing else; a new image replaces it",
+            own.id()
+        )));
     }
     let bytes = |list: &[PublicKey]| list.iter().map(|key| *key.as_bytes()).collect();
     frame::seal(&LIST, &Written { version, keys: bytes(keys), revoked: bytes(revoked) }, &[], root)

@@ -4,9 +4,12 @@
 //! delivered file ─▶ intake ─▶ accept ─▶ stage ─▶ verify ─▶ activate ─▶ commit
 //!   (CLI, D-Bus,     regular?   signature,  staged   again,    current,    the floor
 //!    drop folder)    small?     version,    slot     and its   on trial    rises
-//!                               time, …              tests        │
-//!                                                                 └▶ roll back: previous, else factory
+//!                               time, …      │       tests        │
+//!                                            └▶ unstage           └▶ roll back: previous, else factory
 //! ```
+//!
+//! Several update tools may deliver at a time. A step therefore says which version it means ([`Meant`]),
+//! and leaves what somebody else delivered alone.
 //!
 //! The service verifies an update itself, whoever delivered it. [`accept`] is the only maker of
 //! [`Accepted`], and nothing else is put into a slot. Each step cites what asks for it: TUF (The Update
@@ -23,9 +26,12 @@ mod intake;
 mod inventory;
 mod key;
 mod key_list;
+mod lists;
+mod owner;
 mod record;
 mod slots;
 mod start;
+mod steps;
 mod time;
 mod trust;
 
@@ -38,8 +44,10 @@ pub use intake::{open_delivered, read_delivered, read_open};
 pub use inventory::{InventoryDigest, LiveCar};
 pub use key::{KeyId, PublicKey, SecretKey};
 pub use key_list::{KeyList, largest_list, sign_keys};
-pub use slots::{Activated, Checkup, Setup, Slots, Status};
+pub use owner::Owner;
+pub use slots::{Checkup, Setup, Slots, Status};
 pub use start::{Slot, Started};
+pub use steps::{Activated, Meant};
 pub use time::{Reading, utc};
 pub use trust::Trust;
 

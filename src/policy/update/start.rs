@@ -28,7 +28,18 @@ pub enum Slot {
     Previous,
 }
 
-/// What the service starts with.
+/// How the record of the slots was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// It can be gone by.
+    Whole,
+    /// It is damaged or gone, and is written anew from what the floor knows.
+    Lost,
+    /// It may be whole and out of reach, or nobody knows what it said: nothing is touched.
+    OutOfReach,
+}
+
+/// What is in force.
 #[derive(Debug)]
 pub struct Started {
     /// The policy; none: the factory's.
@@ -39,21 +50,44 @@ pub struct Started {
     pub notes: Vec<String>,
 }
 
+impl Started {
+    /// The version in force; 0: the factory's.
+    pub fn version(&self) -> u64 {
+        self.policy.as_ref().map_or(0, |(header, _)| header.version)
+    }
+}
+
 impl Slots {
     /// Finds the policy to start with. There always is one: whatever cannot be used is noted and passed
     /// over, down to the factory's, which is as trustworthy as the image that it is a part of.
     ///
-    /// `usable` says whether the car can run a policy. Nothing below the floor is started with. A policy
+    /// Nothing below the floor is started with, nor what the car cannot run ([`Checkup::usable`]). A policy
     /// in force does not end with its expiry, nor with its key: both say what may be installed, and a car
     /// without its policy is no safer.
-    pub fn start(&self, usable: &dyn Fn(&Policy) -> Result<(), UpdateError>) -> Started {
+    ///
+    /// [`Checkup::usable`]: super::Checkup::usable
+    pub fn start(&self) -> Started {
         let mut notes = Vec::new();
-        let floor = self.floors.load().unwrap_or_else(|error| {
-            notes.push(error.to_string());
-            Floor::default()
-        });
-        let places = self.settled(&floor, true, &mut notes);
-        let trust = self.trust_at_start(&floor);
+        let floor = self.known_floor(&mut notes);
+        let places = self.settled(floor.as_ref(), true, &mut notes);
+        let floor = floor.unwrap_or_default();
+        self.mend_list(&floor, &mut notes);
+        self.choose(&places, &floor, notes)
+    }
+
+    /// The policy that a start would find now. No start is counted, nothing is changed.
+    pub fn in_force(&self) -> Started {
+        let mut notes = Vec::new();
+        let floor = self.known_floor(&mut notes);
+        let (places, _) = self.known_places(floor.as_ref(), &mut notes);
+        self.choose(&places, &floor.unwrap_or_default(), notes)
+    }
+
+    /// The one choice of what is in force, at a start and after every step: current, else previous, else the
+    /// factory's.
+    fn choose(&self, places: &Places, floor: &Floor, mut notes: Vec<String>) -> Started {
+        let (trust, missing) = self.trusted(floor);
+        notes.extend(missing.as_ref().map(UpdateError::to_string));
         for (slot, held) in [(Slot::Current, places.current), (Slot::Previous, places.previous)] {
             let Some(held) = held else { continue };
             let found = self.open(&held, &trust).and_then(|(header, policy)| {
@@ -61,11 +95,15 @@ impl Slots {
                 if header.version < floor.policy {
                     return Err(UpdateError::Rollback { found: header.version, floor: floor.policy });
                 }
-                usable(&policy).map(|()| (header, policy))
+                self.checkup.usable(&policy).map(|()| (header, policy))
             });
             match found {
                 Ok(policy) => return Started { policy: Some(policy), slot, notes },
                 Err(error) if slot == Slot::Previous && matches!(error, UpdateError::Rollback { .. }) => {}
+                // No attack: whose key it is stood in the list.
+                Err(UpdateError::UnknownKey(key)) if missing.is_some() => {
+                    notes.push(format!("version {} is not used: nobody vouches for its key {key}", held.version));
+                }
                 Err(error) => notes.push(format!("version {} is not used: {error}", held.version)),
             }
         }
@@ -79,31 +117,22 @@ impl Slots {
     /// slots while no service runs. What was done is noted.
     pub fn repair(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        match self.floors.load() {
-            Ok(floor) => drop(self.settled(&floor, false, &mut notes)),
-            Err(error) => notes.push(error.to_string()),
+        if let Some(floor) = self.known_floor(&mut notes) {
+            self.settled(Some(&floor), false, &mut notes);
+            self.mend_list(&floor, &mut notes);
         }
         notes
     }
 
     /// What is in which slot, once what was under way is finished or undone.
-    fn settled(&self, floor: &Floor, starts: bool, notes: &mut Vec<String>) -> Places {
+    fn settled(&self, known: Option<&Floor>, starts: bool, notes: &mut Vec<String>) -> Places {
         self.floors.tidy();
-        let mut changed = false;
-        let mut places = match self.places() {
-            Ok(places) => places,
-            Err(error) => {
-                notes.push(error.to_string());
-                // The floor knows what was committed to; its file carries its own proof.
-                let committed = Held { digest: floor.digest, version: floor.policy };
-                let known = Places { current: (floor.policy > 0).then_some(committed), ..Places::default() };
-                if !matches!(error, UpdateError::Damaged { .. }) {
-                    return known; // it may be whole and out of reach; nothing is touched
-                }
-                changed = true;
-                known
-            }
-        };
+        let (mut places, record) = self.known_places(known, notes);
+        if record == Found::OutOfReach {
+            return places;
+        }
+        let floor = &known.copied().unwrap_or_default();
+        let mut changed = record == Found::Lost;
         if let (Some(current), Some(trial)) = (places.current, places.trial) {
             changed |= starts || floor.policy >= current.version;
             if floor.policy >= current.version {
@@ -126,11 +155,48 @@ impl Slots {
                 Ok(())
             }
         };
-        if let Err(error) = noted.and_then(|()| self.reconcile(&places, floor)) {
+        if let (Err(_), true, Some(tried)) = (&noted, starts, places.trial.and(places.current)) {
+            // It would be started for ever: nobody could count how often.
+            notes.push(format!(
+                "version {} is on trial and its start cannot be recorded; it is not used",
+                tried.version
+            ));
+            places = places.undone();
+        }
+        // A floor that cannot be read is not raised either, and was noted before.
+        let reconciled = || known.map_or(Ok(()), |floor| self.reconcile(&places, floor));
+        if let Err(error) = noted.and_then(|()| reconciled()) {
             // What could not be written will be tried again; what was read is right all the same.
             notes.push(error.to_string());
         }
         places
+    }
+
+    /// The floor; none where it cannot be read.
+    fn known_floor(&self, notes: &mut Vec<String>) -> Option<Floor> {
+        self.floors.load().map_err(|error| notes.push(error.to_string())).ok()
+    }
+
+    /// What is in which slot. Where the record is lost the floor knows what was committed to; the file of that
+    /// policy carries its own proof.
+    fn known_places(&self, floor: Option<&Floor>, notes: &mut Vec<String>) -> (Places, Found) {
+        let committed = floor.filter(|floor| floor.policy > 0);
+        let current = committed.map(|floor| Held { digest: floor.digest, version: floor.policy });
+        let known = Places { current, ..Places::default() };
+        match (self.recorded(), floor) {
+            (Ok(Some(places)), _) => (places, Found::Whole),
+            // Nothing was ever put into a slot.
+            (Ok(None), Some(floor)) if floor.policy == 0 => (known, Found::Whole),
+            (Ok(None), floor) => {
+                notes.push(format!("{} is gone", self.record_file().display()));
+                (known, if floor.is_some() { Found::Lost } else { Found::OutOfReach })
+            }
+            (Err(error), floor) => {
+                let damaged = matches!(error, UpdateError::Damaged { .. }) && floor.is_some();
+                notes.push(error.to_string());
+                (known, if damaged { Found::Lost } else { Found::OutOfReach })
+            }
+        }
     }
 
     /// A floor or a list that a power loss left behind what is in use is raised to it.
@@ -140,12 +206,6 @@ impl Slots {
         let (policy, digest) = committed.map_or((floor.policy, floor.digest), |held| (held.version, held.digest));
         let next = Floor { policy, digest, keys: keys.max(floor.keys), ..*floor };
         if next == *floor { Ok(()) } else { self.floors.raise(next).map(|_| ()) }
-    }
-
-    /// Whom to believe about what is in a slot already: the image's keys and the list's, as far as there
-    /// is one.
-    pub(super) fn trust_at_start(&self, floor: &Floor) -> Trust {
-        self.trust.with_list(self.list(floor).ok().flatten())
     }
 
     /// Opens an update of a slot. It was accepted when it was put there; that it still is what was

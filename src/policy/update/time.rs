@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 ///
 /// Head units without a battery behind their clock start in 1970 or at the date of their build until
 /// they have heard of a satellite or a server. A reading before the latest moment that is known to have
-/// passed (the image was built, a policy was committed) is therefore no reading: see `Moment`.
+/// passed (the image was built, a committed policy became valid) is therefore no reading: see `Moment`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading(pub Option<u64>);
 

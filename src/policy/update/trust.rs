@@ -90,8 +90,12 @@ impl Trust {
     }
 
     /// How a key stands: what the list revokes is revoked, wherever else it is named (Uptane 5.1.1, the
-    /// Root role revokes keys).
+    /// Root role revokes keys). The root key signs lists of keys alone, whatever a list says of it (TUF 6.1:
+    /// it is kept offline, which a key that signs every release is not).
     pub(super) fn standing(&self, id: KeyId) -> Standing {
+        if self.root.is_some_and(|root| root.id() == id) {
+            return Standing::Unknown;
+        }
         let (listed, revoked) = self.list.as_ref().map_or((&[][..], &[][..]), |l| (l.keys(), l.revoked()));
         if let Some(key) = revoked.iter().find(|key| key.id() == id) {
             return Standing::Revoked(*key);

@@ -13,7 +13,7 @@ use super::scene::root;
 use super::wire::{Call, Line, ROOT, SERVICE, pad, signature, string};
 
 /// Interface, member and arguments of what may be called.
-const MEMBERS: [(&str, &str, &str); 27] = [
+const MEMBERS: [(&str, &str, &str); 28] = [
     ("Manager", "OpenSession", ""),
     ("Manager", "OpenDetachedSession", ""),
     ("Manager", "CloseSession", "o"),
@@ -22,10 +22,10 @@ const MEMBERS: [(&str, &str, &str); 27] = [
     ("Providers", "Changed", ""),
     ("Policy", "List", ""),
     ("Policy", "Explain", "s"),
-    ("Policy", "Verify", ""),
-    ("Policy", "Activate", ""),
-    ("Policy", "Commit", ""),
-    ("Policy", "Rollback", ""),
+    ("Policy", "Verify", "t"),
+    ("Policy", "Activate", "t"),
+    ("Policy", "Commit", "t"),
+    ("Policy", "Rollback", "t"),
     ("Session", "Start", "s"),
     ("Session", "Say", "s"),
     ("Session", "Cancel", "u"),
@@ -41,6 +41,7 @@ const MEMBERS: [(&str, &str, &str); 27] = [
     ("org.freedesktop.DBus.Introspectable", "Introspect", ""),
     ("org.freedesktop.DBus.Peer", "Ping", ""),
     ("org.freedesktop.DBus.ObjectManager", "GetManagedObjects", ""),
+    ("Policy", "Unstage", "t"),
 ];
 
 /// Most calls of one input.

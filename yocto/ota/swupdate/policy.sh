@@ -2,7 +2,8 @@
 # SWUpdate: a script of type "shellscript". SWUpdate calls it with `preinst`, `postinst` or `postfailure`, then with the
 # `data` of its entry: the path at which sw-description puts the update.
 #
-# Ends with the code of `obligato policy` (README, "Updates"); SWUpdate stops the update on any code but 0.
+# Ends with the code of `obligato policy` (README, "Updates"); SWUpdate stops the update on any code but 0. A failure
+# leaves alone what somebody else has staged or on trial.
 set -u
 when="${1:?preinst, postinst or postfailure}"
 update="${2:?the path of the update, from data in sw-description}"
@@ -11,23 +12,20 @@ obligato="${OBLIGATO:-/usr/bin/obligato}"
 case "$when" in
 preinst) exit 0 ;;
 postinst)
-    for step in "stage $update" verify activate commit; do
-        # shellcheck disable=SC2086 # two words: the step and its file
-        "$obligato" policy $step || {
-            code=$?
-            "$obligato" policy rollback >/dev/null 2>&1 # 18: nothing was left over
-            rm -f "$update"
-            exit "$code"
-        }
-    done
-    rm -f "$update"
-    ;;
-postfailure)
-    # Something else in the same .swu failed; what was committed stays, what is on trial or staged goes.
-    "$obligato" policy rollback
+    "$obligato" policy install "$update"
     code=$?
     rm -f "$update"
-    [ "$code" -eq 18 ] && exit 0
+    exit "$code"
+    ;;
+postfailure)
+    # Something else in the same .swu failed; what was committed stays. An update that is still here was not taken, or
+    # postinst was cut off in the middle: nothing of it is left staged or on trial.
+    [ -e "$update" ] || exit 0
+    "$obligato" policy unstage --file "$update" && "$obligato" policy rollback --file "$update"
+    code=$?
+    rm -f "$update"
+    # 10: what is no update was never staged. 23: it is committed.
+    case "$code" in 10 | 23) exit 0 ;; esac
     exit "$code"
     ;;
 *)

@@ -45,7 +45,7 @@ do_install:append() {
     install -d ${D}${sysconfdir}/obligato
     install -m 0644 ${S}/systemd/obligato.toml ${D}${sysconfdir}/obligato/
     install -d ${D}${systemd_system_unitdir}
-    for unit in ${S}/systemd/*.service ${S}/systemd/*.path; do
+    for unit in ${S}/systemd/*.service ${S}/systemd/*.path ${S}/systemd/*.timer; do
         case "$unit" in
         */org.*|*'*'*) continue ;;
         esac
@@ -79,7 +79,7 @@ USERADD_PARAM:${PN} = " \
     --system --gid obligato-update --home-dir /nonexistent --no-create-home --shell ${base_sbindir}/nologin obligato-update \
 "
 
-SYSTEMD_SERVICE:${PN} = "obligatod.service obligato-update.service obligato-update.path"
+SYSTEMD_SERVICE:${PN} = "obligatod.service obligato-update.service obligato-update.path obligato-update.timer"
 
 PACKAGE_BEFORE_PN = "${PN}-cli ${PN}-policy ${PN}-model"
 
