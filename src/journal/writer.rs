@@ -200,6 +200,7 @@ impl Journal {
             place: entry.place,
             body: Json::Object(entry.body),
             hash: String::new(),
+            proved: false,
         }
     }
 
