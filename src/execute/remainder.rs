@@ -50,6 +50,24 @@ pub fn remainder(policy: &Policy, history: &History, executed: &Executed) -> Rem
     if rest.calls.is_empty() { Remainder::Finished { dropped } } else { Remainder::Continue { rest, dropped } }
 }
 
+/// Of the calls that are left, those that the policy demands with what was done: whoever stops in the middle stops his
+/// own wishes and leaves no car behind that the policy forbids.
+pub fn demanded(policy: &Policy, left: &[ToolCall], done: &[&ToolCall]) -> Vec<ToolCall> {
+    let mut wanted: Vec<bool> = vec![false; left.len()];
+    loop {
+        let kept = left.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(call, _)| call);
+        let causes: Vec<&ToolCall> = done.iter().copied().chain(kept).collect();
+        let found = |call: &ToolCall| {
+            call.by.as_ref().is_some_and(|rule| causes.iter().any(|cause| triggers(policy, rule, cause)))
+        };
+        let next: Vec<bool> = left.iter().map(found).collect();
+        if next == wanted {
+            return left.iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(call, _)| call.clone()).collect();
+        }
+        wanted = next;
+    }
+}
+
 /// Separates companions whose every trigger failed or was dropped itself: nobody asked for windows to
 /// close when the air conditioning did not start.
 fn orphaned(policy: &Policy, calls: Vec<ToolCall>, failed: &ToolCall) -> (Vec<ToolCall>, Vec<ToolCall>) {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::Event;
 use super::run::{End, Run, message};
-use crate::execute::{Conditions, Executed, Remainder, Stale, carry_out, remainder};
-use crate::model::{Draft, Message, ReportedCall, RequestedCall, Role};
+use crate::execute::{Conditions, Executed, Remainder, Stale, carry_out, demanded, remainder};
+use crate::model::{Draft, Message, ReportedCall, RequestedCall, Role, ToolCall};
 use crate::obligations::{Owed, Unread};
 use crate::state::Outcome;
 use crate::verify::{Cleared, Verdict};
@@ -34,12 +34,22 @@ impl Run<'_> {
         let mut acted = Acted { unread: owed.unread.clone(), ..Acted::default() };
         let mut next = Some(cleared);
         let mut retries = 0;
+        let mut cut_short = false;
         while let Some(cleared) = next.take() {
-            if self.cancelled().is_err() {
+            if !cut_short && self.cancelled().is_err() {
                 if acted.executed.is_empty() {
                     return Err(End::Cancelled);
                 }
                 acted.stopped = Some(self.say(if self.has_slept() { "slept" } else { "cancelled" }, &[]));
+                let owed = self.owed_still(cleared.draft(), &acted);
+                if owed.calls.is_empty() {
+                    break;
+                }
+                cut_short = true;
+                next = self.clear_rest(&owed, &mut acted)?;
+                continue;
+            }
+            if self.has_slept() {
                 break;
             }
             let affordable = self.account.tool_call();
@@ -71,6 +81,15 @@ impl Run<'_> {
             acted.stopped = Some(self.say("slept", &[]));
         }
         Ok(acted)
+    }
+
+    /// What the policy demands with what was carried out already. A machine that slept does nothing of yesterday's.
+    fn owed_still(&self, left: &Draft, acted: &Acted) -> Draft {
+        if self.has_slept() {
+            return Draft::default();
+        }
+        let done: Vec<&ToolCall> = acted.executed.iter().map(|executed| &executed.call).collect();
+        Draft::calls(demanded(&self.session.policy, &left.calls, &done))
     }
 
     /// Verifies what is left; reads that it turns out to need are made at once.

@@ -220,3 +220,30 @@ DATETIME = {"year": 2026, "month": 6, "day": 15, "hour": 17, "minute": 40}"#;
     let text = scene.says("turn on the dome light").text;
     assert!(text.contains("harder to see"), "{text}");
 }
+
+#[test]
+fn whoever_stops_in_the_middle_leaves_no_car_behind_that_the_policy_forbids() {
+    let whole = {
+        let mut scene = Scene::new(&[ac()]);
+        scene.says("turn on the AC");
+        scene.writes()
+    };
+    assert!(whole.len() > 2, "it has companions: {whole:?}");
+    let on = |writes: &[String]| writes.iter().any(|w| w.starts_with("set_air_conditioning"));
+    let mut stopped = 0;
+    for step in 1..=whole.len() + 2 {
+        let mut scene = Scene::new(&[ac()]);
+        let (cancel, mut seen) = (scene.cancel.clone(), 0);
+        scene.world = Box::new(move |event, _| {
+            seen += usize::from(matches!(event, Event::Executed { .. }));
+            if seen == step {
+                cancel.cancel();
+            }
+        });
+        scene.says("turn on the AC");
+        let writes = scene.writes();
+        assert!(!on(&writes) || writes == whole, "stopped after {step} calls: {writes:?} of {whole:?}");
+        stopped += usize::from(writes.len() < whole.len());
+    }
+    assert!(stopped > 0, "before it is on, it is not switched on any more");
+}

@@ -50,6 +50,8 @@ pub struct Scene {
     pub events: Vec<Event>,
     /// What the rest of the world does to the car when something happens in a turn.
     pub world: World,
+    /// Stops the turn.
+    pub cancel: Cancel,
 }
 
 impl Scene {
@@ -85,6 +87,7 @@ impl Scene {
             car,
             events: Vec::new(),
             world: Box::new(|_, _| {}),
+            cancel: Cancel::default(),
         }
     }
 
@@ -112,7 +115,7 @@ impl Scene {
             world(&event, car);
             events.push(event);
         };
-        self.session.turn(&mut self.models, self.runtime.handle(), heard, &Cancel::default(), &mut listen)
+        self.session.turn(&mut self.models, self.runtime.handle(), heard, &self.cancel, &mut listen)
     }
 
     /// How often the model was asked.
