@@ -24,6 +24,7 @@ use sha2::{Digest, Sha256};
 
 use super::Refusal;
 use super::config::{OfferConfig, WithoutCompiler};
+use super::fit;
 use crate::policy::{OFFER_COMPILER, Offer, Policy};
 
 /// Longest text that is taken, in bytes: some pages.
@@ -146,7 +147,8 @@ impl Offers {
 /// What an answer of `Session.Offer` holds besides the origin.
 pub(super) fn told(made: &Compiled) -> String {
     let ids: Vec<&str> = made.offer.forbids.iter().map(|forbid| forbid.id.as_str()).collect();
-    json!({"rules": ids, "advice": made.offer.advice, "unkept": made.unkept}).to_string()
+    let told = json!({"rules": ids, "advice": made.offer.advice, "unkept": made.unkept});
+    fit::json(&told).unwrap_or_default()
 }
 
 /// The text, the tools and the model they act on, and what compiles.
