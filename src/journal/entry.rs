@@ -126,6 +126,13 @@ impl Entry {
         Self { kind, place, body }
     }
 
+    /// Whether it tells of the program, its policy and its limits alone: nobody's secret, and what other records are
+    /// read by.
+    pub(super) fn is_of_the_program(&self) -> bool {
+        let program = [Kind::Opened, Kind::Recovered, Kind::Started, Kind::Stopped, Kind::Policy, Kind::Update];
+        self.place.is_none() && (program.contains(&self.kind) || self.kind == Kind::Dropped)
+    }
+
     /// A turn began with what the driver said.
     pub fn turn(place: Place, utterance: &str) -> Self {
         Self::of(Kind::Turn, Some(place), json!({ "utterance": utterance }))

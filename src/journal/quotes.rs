@@ -12,7 +12,7 @@ pub(super) const WINDOW: usize = 16;
 pub(super) const SHORTEST: usize = 4;
 
 /// Bytes of texts that are remembered: a day's mails. What is older is no longer quoted, as a rule.
-const REMEMBERED: usize = 128 << 10;
+const REMEMBERED: usize = 64 << 10;
 
 /// Base of the rolling hash. Two windows that happen to share a hash cost a few readable words, nothing else.
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -28,7 +28,7 @@ use super::fit;
 use crate::policy::{OFFER_COMPILER, Offer, Policy};
 
 /// Longest text that is taken, in bytes: some pages.
-const TEXT_BYTES: usize = 16 * 1024;
+pub(super) const TEXT_BYTES: usize = 16 * 1024;
 /// Largest cache entry that is read, in bytes: many times what a text of that length comes to.
 const ENTRY_BYTES: u64 = 1 << 20;
 const MAGIC: &[u8; 8] = b"OBLOFFER";
@@ -87,9 +87,6 @@ impl Offers {
     pub(super) fn take(&self, policy: &Policy, text: &str) -> Result<(Origin, Compiled), Refusal> {
         if text.trim().is_empty() {
             return Err(Refusal::BadArgument("the offered text is empty".to_owned()));
-        }
-        if text.len() > TEXT_BYTES {
-            return Err(Refusal::too_long("text", text.len(), TEXT_BYTES));
         }
         let key = key(policy, text);
         if let Some(found) = self.find(&key) {

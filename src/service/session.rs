@@ -15,7 +15,7 @@ use super::fit;
 use super::harness::Harness;
 use super::heard::{heard, words};
 use super::in_order::step_aside;
-use super::offers::told;
+use super::offers::{TEXT_BYTES, told};
 use super::open::OpenSession;
 use super::relay::Ended;
 use super::work::Task;
@@ -235,7 +235,10 @@ impl Session {
         #[zbus(header)] header: Header<'_>,
     ) -> Result<(String, String), Refusal> {
         self.require_holder(connection, &header).await?;
-        self.session.take_in(text.len().saturating_mul(OFFERED))?;
+        if text.len() > TEXT_BYTES {
+            return Err(Refusal::too_long("text", text.len(), TEXT_BYTES));
+        }
+        self.session.take_in(text.len() * OFFERED)?;
         let policy = self.session.between_turns(|conversation| conversation.policy().clone())?;
         step_aside();
         let (offers, text, under) = (self.harness.offers.clone(), text.to_owned(), policy.hash);

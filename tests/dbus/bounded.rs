@@ -66,7 +66,7 @@ async fn on_a_bus_with_the_limits_of_an_image_no_draft_has_the_guard_thrown_out(
         .map(|value| calls(&vec![("set_fan_speed", json!({"level": value})); 30]))
         .into_iter()
         .chain([
-            calls(&vec![("open_close_window", json!({"window": long, "percentage": quotes})); 20]),
+            calls(&vec![("open_close_window", json!({"window": long, "percentage": quotes})); 15]),
             calls(&[(&*long, json!({"a": 1})), (&*quotes, json!({}))]),
             json!({"role": "assistant", "content": "I set the fan to 3. ".repeat(20_000)}),
             json!({"role": long, "content": "y".repeat(300_000)}),

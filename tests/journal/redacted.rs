@@ -165,8 +165,10 @@ async fn with_the_list_of_an_image_nothing_of_a_mail_or_of_its_reader_is_in_the_
     execute(&session, &calls(&[("get_contact_id_by_contact_name", json!({"first_name": "Jonas"}))])).await;
     execute(&session, &calls(&[("get_contact_information", json!({"contact_id": "con_4002"}))])).await;
     heard(&session, "What is in my calendar today?").await;
-    execute(&session, &calls(&[("get_entries_from_calendar", json!({"month": 11, "day": 3}))])).await;
+    execute(&session, &calls(&[("get_entries_from_calendar", json!({"month": 6, "day": 15}))])).await;
     let _rig = ended(rig).await;
+    let started = &of(folder.path(), Kind::Started)[0].body;
+    assert!(!started.to_string().contains("redacted"), "what judged stands as it is: {started}");
     let text = written(folder.path());
     for recorded in ["send_email", "\"grants\":[{", "con_4002", "cal_5001"] {
         assert!(text.contains(recorded), "{recorded} was not recorded: {text}");
