@@ -47,6 +47,7 @@ mod man;
 mod output;
 mod page;
 mod policy;
+mod readable;
 mod replay;
 mod say;
 mod show;

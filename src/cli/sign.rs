@@ -68,8 +68,11 @@ fn policy(args: &Args, path: &Path, target: &str, key: &SecretKey) -> Result<(Ve
     let wrong = |source| CliError::Policy { path: path.display().to_string(), source };
     let policy = Policy::from_blob(&blob).map_err(wrong)?;
     // No car would keep a policy whose own tests fail.
-    let health =
-        Health::check(&policy).map_err(|why| UpdateError::Unfit { version: args.number, why: why.to_string() })?;
+    let health = Health::check(&policy).map_err(|why| {
+        let why =
+            format!("{}: {why}; mend the set or its tests (`obligato test`) and compile it again", path.display());
+        CliError::Refused { exit: Exit::Unhealthy, why }
+    })?;
     let not_before = args.not_before.or(Reading::system().0).unwrap_or_default();
     let expires = not_before.saturating_add(args.days.saturating_mul(DAY));
     let issue = Issue { target, version: args.number, not_before, expires };

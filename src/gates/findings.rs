@@ -5,6 +5,10 @@ use crate::model::{Finding, GateName, Tier};
 /// Findings that one check may hold.
 pub const CAPACITY: usize = 64;
 
+/// Of them, those that only advise. Advice takes nobody's place, and too much of it denies nothing: the critic sees
+/// the first.
+const ADVICE: usize = CAPACITY / 2;
+
 /// Findings of one check. Full is itself a hard finding: what does not fit must not pass for absent.
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -16,6 +20,10 @@ impl Findings {
     /// Adds a finding.
     pub fn push(&mut self, finding: Finding) {
         let gate = finding.gate;
+        let advises = |f: &Finding| f.tier == Tier::Advisory;
+        if advises(&finding) && self.list.iter().filter(|f| advises(f)).count() >= ADVICE {
+            return;
+        }
         if self.list.push(finding).is_err() && self.overflowed.is_none() {
             self.overflowed = Some(gate);
         }

@@ -80,8 +80,12 @@ mod tests {
         }
     });
     static ENDLESS_ADVICE: Gate = gate("endless-advice", Tier::Advisory, |view, _| view.spend(usize::MAX));
-    static FLOODS: Gate = gate("floods", Tier::Advisory, |_, findings| {
-        (0..10 * CAPACITY).for_each(|_| findings.push(Finding::new("floods", Tier::Advisory, "and another")));
+    static FLOODS: Gate = gate("floods", Tier::Hard, |_, findings| {
+        (0..10 * CAPACITY).for_each(|_| findings.push(Finding::new("floods", Tier::Hard, "and another")));
+        Ok(())
+    });
+    static ADVISES: Gate = gate("advises", Tier::Advisory, |_, findings| {
+        (0..10 * CAPACITY).for_each(|_| findings.push(Finding::new("advises", Tier::Advisory, "and another")));
         Ok(())
     });
     static SOUND: Gate = gate("sound", Tier::Hard, |view, findings| {
@@ -143,5 +147,12 @@ mod tests {
         let (found, _) = run_on(&write(), &[&FLOODS, &SOUND]);
         assert!(found[0].starts_with("floods: more than 64 findings stand against this draft"), "{}", found[0]);
         assert_eq!(found.len(), CAPACITY + 1);
+    }
+
+    #[test]
+    fn advice_without_end_denies_nothing_and_takes_no_place_of_what_does() {
+        let (found, _) = run_on(&write(), &[&ADVISES, &SOUND]);
+        assert!(found.contains(&"sound: seen".to_owned()) && found.len() <= CAPACITY, "{}", found.len());
+        assert!(found.iter().all(|f| !f.contains("refused as a whole")), "{}", found[0]);
     }
 }

@@ -34,8 +34,9 @@ pub struct Verified {
     pub torn: Option<Torn>,
 }
 
-/// All records of a journal, oldest first, each proved against the one before it. After the first
-/// break nothing follows: what comes behind it proves nothing.
+/// All records of a journal, oldest first, each proved against the one before it. A break is an item of its own, and
+/// what can be read behind it follows, with [`Record::proved`] false: one changed byte must not hide all that was
+/// recorded since.
 ///
 /// # Errors
 /// [`JournalError`] when the folder cannot be read; the items carry their own.
@@ -101,6 +102,12 @@ pub(super) struct Chain {
     whole: u64,
     /// Number and predecessor that the next record must have; none before the first one.
     due: Option<(u64, String)>,
+    /// The record that stands where the chain was found to be broken.
+    found: Option<Record>,
+    /// Whether the record before the next one could not be read.
+    lost: bool,
+    /// Whether a break was found.
+    broken: bool,
     /// What was found where the last segment ends in no whole record.
     pub(super) torn: Option<Torn>,
     finished: bool,
@@ -108,7 +115,18 @@ pub(super) struct Chain {
 
 impl Chain {
     pub(super) fn new(segments: Vec<Segment>) -> Self {
-        Self { segments: segments.into_iter(), open: None, line: 0, whole: 0, due: None, torn: None, finished: false }
+        Self {
+            segments: segments.into_iter(),
+            open: None,
+            line: 0,
+            whole: 0,
+            due: None,
+            found: None,
+            lost: false,
+            broken: false,
+            torn: None,
+            finished: false,
+        }
     }
 
     /// Number and hash of the newest record read, if any.
@@ -145,7 +163,16 @@ impl Chain {
         Ok(reader.fill_buf().map_err(io("read", path))?.is_empty() && self.segments.as_slice().is_empty())
     }
 
+    /// What is wrong here.
+    fn breaks(&mut self, seq: u64, kind: BreakKind) -> JournalError {
+        self.broken = true;
+        self.here(seq, kind).into()
+    }
+
     fn step(&mut self) -> Result<Option<Record>, JournalError> {
+        if let Some(found) = self.found.take() {
+            return Ok(Some(found));
+        }
         let Some(line) = self.line()? else { return Ok(None) };
         let due = self.due.clone();
         // A write that the power cut leaves a line without end, or a hole of zeros in it.
@@ -155,19 +182,35 @@ impl Chain {
             self.torn = Some(Torn { file, whole: self.whole, bytes: line.len() as u64 });
             return Ok(None);
         }
-        let seq = due.as_ref().map_or(1, |(seq, _)| *seq);
-        let record = Record::from_line(&line).map_err(|kind| self.here(seq, kind))?;
-        match due {
-            Some((seq, _)) if record.seq != seq => {
-                return Err(self.here(seq, BreakKind::Gap { found: record.seq }).into());
-            }
-            Some((seq, prev)) if record.prev != prev => return Err(self.here(seq, BreakKind::Unchained).into()),
-            None if record.seq == 1 && record.prev != GENESIS => return Err(self.here(1, BreakKind::Unchained).into()),
-            _ => {}
-        }
         self.whole += line.len() as u64;
+        let seq = due.as_ref().map_or(1, |(seq, _)| *seq);
+        let mut record = match Record::from_line(&line) {
+            Ok(record) => record,
+            Err(kind) => {
+                self.lost = true;
+                self.due = due.map(|(seq, hash)| (seq.saturating_add(1), hash));
+                return Err(self.breaks(seq, kind));
+            }
+        };
+        // What does not fit to a record that could not be read was said with that one.
+        let wrong = match due {
+            _ if self.lost => None,
+            Some((seq, _)) if record.seq != seq => Some((seq, BreakKind::Gap { found: record.seq })),
+            Some((seq, prev)) if record.prev != prev => Some((seq, BreakKind::Unchained)),
+            None if record.seq == 1 && record.prev != GENESIS => Some((1, BreakKind::Unchained)),
+            _ => None,
+        };
+        self.lost = false;
         self.due = Some((record.seq.saturating_add(1), record.hash.clone()));
-        Ok(Some(record))
+        let broken = wrong.map(|(seq, kind)| self.breaks(seq, kind));
+        record.proved = !self.broken;
+        match broken {
+            Some(broken) => {
+                self.found = Some(record);
+                Err(broken)
+            }
+            None => Ok(Some(record)),
+        }
     }
 }
 
@@ -179,7 +222,7 @@ impl Iterator for Chain {
             return None;
         }
         let item = self.step().transpose();
-        self.finished = !matches!(item, Some(Ok(_)));
+        self.finished = !matches!(item, Some(Ok(_) | Err(JournalError::Broken(_))));
         item
     }
 }
@@ -228,6 +271,34 @@ mod tests {
             lines[2] = forged.seal().unwrap().trim_end().to_owned();
         });
         assert_eq!((broken.seq, broken.kind), (4, BreakKind::Unchained));
+    }
+
+    #[test]
+    fn what_stands_behind_a_break_is_read_and_not_proved() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings { segment_bytes: 600, ..Settings::new(folder.path()) };
+        let mut journal = Journal::open(settings, Arc::new(ManualClock::default())).unwrap();
+        for i in 0..12 {
+            journal.append(Entry::reply(Place::new("1", 1), &format!("reply {i}"))).unwrap();
+        }
+        let all: Vec<Record> = records(folder.path()).unwrap().map(Result::unwrap).collect();
+        assert!(segments::list(folder.path()).unwrap().len() > 3 && all.iter().all(|r| r.proved));
+        for segment in segments::list(folder.path()).unwrap() {
+            let whole = std::fs::read(&segment.path).unwrap();
+            for line in 0..whole.iter().filter(|b| **b == b'\n').count() {
+                let mut lines: Vec<Vec<u8>> = whole.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+                lines[line][20] ^= 1;
+                std::fs::write(&segment.path, lines.concat()).unwrap();
+                let hit = segment.first + line as u64;
+                let (read, broken): (Vec<_>, Vec<_>) = records(folder.path()).unwrap().partition(Result::is_ok);
+                let read: Vec<Record> = read.into_iter().map(Result::unwrap).collect();
+                let others: Vec<u64> = all.iter().map(|r| r.seq).filter(|seq| *seq != hit).collect();
+                assert_eq!(read.iter().map(|r| r.seq).collect::<Vec<_>>(), others, "record {hit}");
+                assert!(read.iter().all(|r| r.proved == (r.seq < hit)), "record {hit}");
+                assert_eq!(broken.len(), 1, "record {hit}: {broken:?}");
+            }
+            std::fs::write(&segment.path, whole).unwrap();
+        }
     }
 
     #[test]

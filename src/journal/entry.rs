@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{Action, Judgement};
 use crate::model::{Draft, PolicyHash, ReadBack, ReportedCall, RuleId, ToolCall, VerdictReport};
-use crate::policy::{HardLimits, Policy};
+use crate::policy::{HardLimits, Offer, Policy, Rule};
 use crate::state::Outcome;
 
 /// What a record is about.
@@ -50,6 +50,9 @@ pub enum Kind {
     Shadow,
     /// Something that we did was undone.
     Undone,
+    /// Of a later release, which this one does not know.
+    #[serde(other)]
+    Unknown,
 }
 
 impl Kind {
@@ -60,7 +63,7 @@ impl Kind {
             Self::Opened | Self::Recovered | Self::Executed | Self::Grant | Self::Reply | Self::Fault => true,
             Self::Started | Self::Stopped | Self::Policy | Self::Update | Self::Dropped => true,
             Self::Turn | Self::Draft | Self::Verdict | Self::Question => false,
-            Self::Session | Self::Shadow | Self::Undone => false,
+            Self::Session | Self::Shadow | Self::Undone | Self::Unknown => false,
         }
     }
 
@@ -85,6 +88,7 @@ impl Kind {
             Self::Dropped => "dropped",
             Self::Shadow => "shadow",
             Self::Undone => "undone",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -122,6 +126,13 @@ impl Entry {
         Self { kind, place, body }
     }
 
+    /// Whether it tells of the program, its policy and its limits alone: nobody's secret, and what other records are
+    /// read by.
+    pub(super) fn is_of_the_program(&self) -> bool {
+        let program = [Kind::Opened, Kind::Recovered, Kind::Started, Kind::Stopped, Kind::Policy, Kind::Update];
+        self.place.is_none() && (program.contains(&self.kind) || self.kind == Kind::Dropped)
+    }
+
     /// A turn began with what the driver said.
     pub fn turn(place: Place, utterance: &str) -> Self {
         Self::of(Kind::Turn, Some(place), json!({ "utterance": utterance }))
@@ -144,7 +155,8 @@ impl Entry {
     }
 
     /// What a policy that does not act says of a draft that another one judged: `of` is `candidate` for a
-    /// whole policy set, `rules` for the rules of the set in force that are in shadow.
+    /// whole policy set, `rules` for the rules of the set in force that are in shadow; `same` says whether as much
+    /// would have happened.
     ///
     /// # Errors
     /// When the report cannot be written as JSON.
@@ -157,18 +169,21 @@ impl Entry {
     ) -> Result<Self, serde_json::Error> {
         let body = json!({
             "of": of, "policy": policy.to_string(), "number": judged.number,
-            "was": judged.report.verdict.as_str(), "report": serde_json::to_value(report)?,
+            "was": judged.report.verdict.as_str(), "same": report.moves_as(&judged.report),
+            "report": serde_json::to_value(report)?,
         });
         Ok(Self::of(Kind::Shadow, Some(place), body))
     }
 
-    /// A value that a call of ours had set was changed back. `how` is `hands` or `request`.
-    pub fn undone(action: &Action, field: &str, values: [String; 3], how: &str, after: Duration) -> Self {
+    /// A value that a call of ours had set was changed back. `how` is `hands` or `request`; `first` says whether it
+    /// is the first value of its call that was: a call counts once.
+    pub fn undone(action: &Action, field: &str, values: [String; 3], how: &str, after: Duration, first: bool) -> Self {
         let [before, ours, now] = values;
         let body = json!({
             "call": call(&action.call), "rule": action.rule().map(RuleId::as_str), "field": field,
-            "before": before, "ours": ours, "now": now, "how": how,
+            "before": before, "ours": ours, "now": now, "how": how, "first": first,
             "after_ms": u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+            "policy": action.policy.hash.to_string(),
         });
         Self::of(Kind::Undone, Some(action.place.clone()), body)
     }
@@ -176,7 +191,7 @@ impl Entry {
     /// The service began, under a policy and the limits beneath it.
     pub fn started(version: &str, policy: &Policy, limits: &HardLimits) -> Self {
         let body = json!({
-            "version": version, "id": policy.id, "policy": policy.hash.to_string(),
+            "version": version, "id": policy.id, "policy": policy.hash.to_string(), "rules": rules(policy),
             "limits": serde_json::to_value(limits).unwrap_or_default(),
         });
         Self::of(Kind::Started, None, body)
@@ -185,6 +200,26 @@ impl Entry {
     /// Another policy judges from here on: in a session that brought text along, or everywhere.
     pub fn policy(place: Option<Place>, id: &str, hash: PolicyHash, why: &str) -> Self {
         Self::of(Kind::Policy, place, json!({"id": id, "policy": hash.to_string(), "why": why}))
+    }
+
+    /// Another policy is in force, with what its rules say: findings name a rule, and its sentence stands here once.
+    pub fn in_force(policy: &Policy) -> Self {
+        let why = "it was put in force";
+        let body = json!({"id": policy.id, "policy": policy.hash.to_string(), "why": why, "rules": rules(policy)});
+        Self::of(Kind::Policy, None, body)
+    }
+
+    /// A session added forbids to the policy that it runs under: what they are, so that its verdicts can be reached
+    /// again.
+    ///
+    /// # Errors
+    /// When the offer cannot be written as JSON.
+    pub fn offered(place: Place, policy: &Policy, offer: &Offer) -> Result<Self, serde_json::Error> {
+        let body = json!({
+            "id": policy.id, "policy": policy.hash.to_string(), "why": "the session brought policy text along",
+            "offer": serde_json::to_value(offer)?,
+        });
+        Ok(Self::of(Kind::Policy, Some(place), body))
     }
 
     /// A step of an update was taken (`what`: `staged`, `unstaged`, `keys`, `verified`, `activated`,
@@ -198,14 +233,25 @@ impl Entry {
         Self::of(Kind::Update, None, json!({"what": "refused", "step": step, "error": error, "why": why, "by": by}))
     }
 
-    /// A session was opened or closed (`what`).
-    pub fn session(place: Place, what: &str, why: &str) -> Self {
-        Self::of(Kind::Session, Some(place), json!({"what": what, "why": why}))
+    /// A session was opened for a user, by a connection with which it ends or for all connections of that user.
+    pub fn opened(place: Place, user: u32, connection: Option<&str>) -> Self {
+        Self::of(Kind::Session, Some(place), json!({"what": "opened", "user": user, "connection": connection}))
+    }
+
+    /// A session was closed, and why.
+    pub fn closed(place: Place, why: &str) -> Self {
+        Self::of(Kind::Session, Some(place), json!({"what": "closed", "why": why}))
     }
 
     /// So many records were lost before they could be written.
     pub fn dropped(records: u64, why: &str) -> Self {
         Self::of(Kind::Dropped, None, json!({"records": records, "why": why}))
+    }
+
+    /// So many records of a user's sessions were left out: they had filled their share of the journal.
+    pub fn left_out(records: u64, user: u32) -> Self {
+        let why = "the sessions of this user had filled their share of the journal";
+        Self::of(Kind::Dropped, None, json!({"records": records, "why": why, "user": user}))
     }
 
     /// A call was made under a policy; `took` is its wall time, the read-back included.
@@ -265,6 +311,12 @@ impl Entry {
         };
         Self { kind, place, body }
     }
+}
+
+/// What the rules of a policy say, and where.
+fn rules(policy: &Policy) -> Json {
+    let rule = |rule: &Rule| (rule.id.to_string(), json!({"source": &*rule.source, "sentence": &*rule.sentence}));
+    Json::Object(policy.rules().iter().map(rule).collect())
 }
 
 fn call(call: &ToolCall) -> Json {

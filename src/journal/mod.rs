@@ -13,6 +13,7 @@ mod chain;
 mod entry;
 mod error;
 mod judgement;
+mod quotes;
 mod record;
 mod redact;
 mod resume;

@@ -33,6 +33,9 @@ pub struct Record {
     /// Its own hash. Set when the record is written, never taken from a caller.
     #[serde(default, skip_serializing)]
     pub hash: String,
+    /// Whether it and all before it were found to be as they were written, when it was read from a journal.
+    #[serde(skip)]
+    pub proved: bool,
 }
 
 impl Record {
@@ -86,6 +89,7 @@ mod tests {
             place,
             body: json!({"text": "done, \"hash\":\""}),
             hash: String::new(),
+            proved: false,
         }
     }
 

@@ -1,22 +1,30 @@
 //! Replaces personal content before it is written.
 
-use std::collections::VecDeque;
-
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 
+use super::quotes::Quotes;
 use super::record::hex;
 
 /// Bytes of the salt.
 pub(super) const SALT: usize = 32;
 
-/// How many redacted texts are remembered, so that a later question or finding that quotes one does
-/// not give it away. A turn redacts a handful; the bound keeps the cost of a record small.
-const REMEMBERED: usize = 32;
-
-/// Shorter texts are not searched for in other texts: "yes" is no secret, and cutting it out of every
-/// sentence would make the journal unreadable.
+/// Shorter texts outside of calls are not looked for in other texts: what a driver says most is "yes" and "stop".
 const SHORTEST: usize = 8;
+
+/// What a call takes. What is redacted there may be spoken of in the same record in any words.
+const ARGUMENTS: &str = "arguments";
+
+/// Sentences that are made of the arguments of a call. Beside a redacted one they are replaced as a whole: a
+/// secret of one or two letters cannot be looked for.
+const SPOKEN: [&str; 3] = ["question", "speak", "reply"];
+
+/// Members that hold names of the program, of the policy or of the records themselves: nobody's secret, and what
+/// everything is counted by.
+const NAMES: [&str; 20] = [
+    "redacted", "sha256", "tool", "id", "by", "rule", "gate", "tier", "source", "policy", "verdict", "was", "of",
+    "apply", "outcome", "field", "how", "what", "side", "step",
+];
 
 /// Replaces what is configured as personal by its length and a salted hash: records about the same
 /// content can still be recognised as such, the content cannot be told from them without the salt.
@@ -24,14 +32,14 @@ const SHORTEST: usize = 8;
 pub(super) struct Redactor {
     paths: Vec<Vec<String>>,
     salt: [u8; SALT],
-    remembered: VecDeque<String>,
+    quotes: Quotes,
 }
 
 impl Redactor {
     /// `paths` are dotted member names; each matches wherever those members follow one another.
     pub(super) fn new(paths: &[String], salt: [u8; SALT]) -> Self {
         let paths = paths.iter().map(|p| p.split('.').map(str::to_owned).collect()).collect();
-        Self { paths, salt, remembered: VecDeque::new() }
+        Self { paths, salt, quotes: Quotes::default() }
     }
 
     /// Redacts a body in place.
@@ -39,32 +47,39 @@ impl Redactor {
         if self.paths.is_empty() {
             return;
         }
-        self.members(body, &mut Vec::new());
-        body.values_mut().for_each(|value| self.quotes(value));
+        let mut in_a_call = false;
+        self.members(body, &mut Vec::new(), &mut in_a_call);
+        if in_a_call {
+            self.spoken(body);
+        }
+        body.iter_mut().for_each(|(name, value)| self.quoted(name, value));
     }
 
-    /// `trail` holds the member names above; lists do not count as a step.
-    fn members(&mut self, map: &mut Map<String, Json>, trail: &mut Vec<String>) {
+    /// `trail` holds the member names above; lists do not count as a step. `in_a_call` becomes true when an argument
+    /// of a call is replaced.
+    fn members(&mut self, map: &mut Map<String, Json>, trail: &mut Vec<String>, in_a_call: &mut bool) {
         for (name, value) in map.iter_mut() {
             trail.push(name.clone());
             if self.paths.iter().any(|path| trail.ends_with(path)) {
-                self.replace(value);
+                let argument = trail.iter().any(|name| name == ARGUMENTS);
+                *in_a_call |= argument && !value.is_null();
+                self.replace(value, argument);
             } else {
-                self.descend(value, trail);
+                self.descend(value, trail, in_a_call);
             }
             trail.pop();
         }
     }
 
-    fn descend(&mut self, value: &mut Json, trail: &mut Vec<String>) {
+    fn descend(&mut self, value: &mut Json, trail: &mut Vec<String>, in_a_call: &mut bool) {
         match value {
-            Json::Object(map) => self.members(map, trail),
-            Json::Array(items) => items.iter_mut().for_each(|item| self.descend(item, trail)),
+            Json::Object(map) => self.members(map, trail, in_a_call),
+            Json::Array(items) => items.iter_mut().for_each(|item| self.descend(item, trail, in_a_call)),
             _ => {}
         }
     }
 
-    fn replace(&mut self, value: &mut Json) {
+    fn replace(&mut self, value: &mut Json, argument: bool) {
         if value.is_null() {
             return; // that nothing was said is no personal content
         }
@@ -74,35 +89,51 @@ impl Redactor {
         };
         let replaced = std::mem::take(value);
         *value = self.mark(&text);
-        self.remember(replaced);
+        self.remember(&replaced, argument);
     }
 
     /// Keeps the texts of what was replaced, those inside a list or an object one by one: each may be quoted
     /// by itself.
-    fn remember(&mut self, replaced: Json) {
+    fn remember(&mut self, replaced: &Json, argument: bool) {
         match replaced {
-            Json::String(text) if text.len() >= SHORTEST && !self.remembered.contains(&text) => {
-                self.remembered.truncate(REMEMBERED - 1);
-                self.remembered.push_front(text);
+            Json::String(text) if argument || text.len() >= SHORTEST => {
+                let mark = self.hash(text);
+                self.quotes.remember(text, &mark);
             }
-            Json::Array(items) => items.into_iter().for_each(|item| self.remember(item)),
-            Json::Object(map) => map.into_iter().for_each(|(_, item)| self.remember(item)),
+            Json::Number(number) if argument => {
+                let mark = self.hash(&number.to_string());
+                self.quotes.remember(&number.to_string(), &mark);
+            }
+            Json::Array(items) => items.iter().for_each(|item| self.remember(item, argument)),
+            Json::Object(map) => map.values().for_each(|item| self.remember(item, argument)),
             _ => {}
         }
     }
 
-    /// Replaces remembered texts where other texts quote them.
-    fn quotes(&self, value: &mut Json) {
+    /// Replaces the sentences that speak of a call. The reply that follows says the same words.
+    fn spoken(&mut self, map: &mut Map<String, Json>) {
+        for (name, value) in map.iter_mut() {
+            match value {
+                Json::String(_) if SPOKEN.contains(&name.as_str()) => self.replace(value, false),
+                Json::Object(map) => self.spoken(map),
+                Json::Array(items) => {
+                    items.iter_mut().filter_map(Json::as_object_mut).for_each(|map| self.spoken(map));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Cuts remembered texts out where other texts quote them. A word of the program or of the policy is none.
+    fn quoted(&self, name: &str, value: &mut Json) {
         match value {
-            Json::String(text) => {
-                for secret in &self.remembered {
-                    if text.contains(secret.as_str()) {
-                        *text = text.replace(secret.as_str(), &format!("[redacted {}]", self.hash(secret)));
-                    }
+            Json::String(text) if !(NAMES.contains(&name) && is_name(text)) => {
+                if let Some(cut) = self.quotes.cut(text) {
+                    *text = cut;
                 }
             }
-            Json::Array(items) => items.iter_mut().for_each(|item| self.quotes(item)),
-            Json::Object(map) => map.values_mut().for_each(|item| self.quotes(item)),
+            Json::Array(items) => items.iter_mut().for_each(|item| self.quoted(name, item)),
+            Json::Object(map) => map.iter_mut().for_each(|(name, item)| self.quoted(name, item)),
             _ => {}
         }
     }
@@ -118,6 +149,11 @@ impl Redactor {
         // 16 digits tell a fleet's utterances apart and are short enough to read.
         hex(&digest.finalize()).chars().take(16).collect()
     }
+}
+
+/// Whether a text is one word, as names are.
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.:/".contains(&b))
 }
 
 #[cfg(test)]

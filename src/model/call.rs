@@ -246,11 +246,6 @@ impl fmt::Display for ToolCall {
 pub struct CallKey(String);
 
 impl CallKey {
-    /// A key that was written down.
-    pub fn from_text(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-
     /// The canonical text.
     pub fn as_str(&self) -> &str {
         &self.0

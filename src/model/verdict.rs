@@ -62,6 +62,13 @@ pub struct VerdictReport {
     pub speak: Option<String>,
 }
 
+impl VerdictReport {
+    /// Whether as much happens under another report: the same verdict, and the same calls where any are cleared.
+    pub fn moves_as(&self, other: &Self) -> bool {
+        self.verdict == other.verdict && self.amended == other.amended
+    }
+}
+
 /// A finding in a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportedFinding {

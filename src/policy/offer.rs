@@ -16,8 +16,12 @@ use crate::tools::ToolIx;
 
 /// Version of what makes offers out of texts: the release, then the prompts.
 pub const OFFER_COMPILER: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
-/// Rules that one offer may add: more than a page of prose comes to.
+/// Sentences that a session may add, over all of its offers: more than a page of prose comes to. Each of them costs
+/// every later check of the session.
 const MOST: usize = 64;
+
+/// What the identifiers of offered rules begin with.
+const PREFIX: &str = "offer:";
 
 /// A call or reply that must not be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,7 +61,7 @@ pub struct Offer {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OfferError {
     /// Too many rules.
-    #[error("the offer has {0} rules, more than the {MOST} that a session may add; offer less")]
+    #[error("with this offer the session has {0} rules of its own, more than the {MOST} that it may add; offer less")]
     TooMany(usize),
     /// Made for another car.
     #[error("rule `{0}` of the offer names something that this policy does not have; compile it for this policy")]
@@ -93,13 +97,15 @@ impl Policy {
     /// # Errors
     /// [`OfferError`] when the offer was not made for this policy.
     pub fn with_offer(&self, offer: &Offer) -> Result<Self, OfferError> {
-        let count = offer.forbids.len() + offer.advice.len();
+        // A hint stands as two rules; the one for replies is not counted.
+        let sentence = |r: &&Rule| is_offered(r) && !(r.advise.is_some() && matches!(r.trigger, Trigger::Reply));
+        let count = self.rules().iter().filter(sentence).count() + offer.forbids.len() + offer.advice.len();
         if count > MOST {
             return Err(OfferError::TooMany(count));
         }
         let shift = Shift::of(&self.tables);
         let mut rules = self.rules().to_vec();
-        let number = rules.iter().filter(|rule| rule.id.as_str().starts_with("offer:")).count();
+        let number = rules.iter().filter(|rule| is_offered(rule)).count();
         for (forbid, at) in offer.forbids.iter().zip(number..) {
             if !self.knows(forbid, &offer.tables) {
                 return Err(OfferError::Foreign(forbid.id.clone()));
@@ -163,9 +169,14 @@ impl Policy {
         let writes = Trigger::Calls(writes.map(|(_, ix)| ix).collect());
         [(writes, "call"), (Trigger::Reply, "reply")].map(|(trigger, what)| Rule {
             advise: Some(sentence.to_owned()),
-            ..bare(format!("offer:{at}:{what}"), sentence, trigger, EntityIx::CAR)
+            ..bare(format!("{PREFIX}{at}:{what}"), sentence, trigger, EntityIx::CAR)
         })
     }
+}
+
+/// Whether a rule came with an offer.
+fn is_offered(rule: &Rule) -> bool {
+    rule.id.as_str().starts_with(PREFIX)
 }
 
 /// A rule that forbids and says nothing of how it is satisfied.
@@ -236,7 +247,7 @@ impl Shift {
             reads_after: forbid.reads_after.clone(),
             read,
             consent,
-            ..bare(format!("offer:{at}:{}", forbid.id), &forbid.sentence, forbid.trigger.clone(), forbid.entity)
+            ..bare(format!("{PREFIX}{at}:{}", forbid.id), &forbid.sentence, forbid.trigger.clone(), forbid.entity)
         })
     }
 
@@ -351,5 +362,16 @@ mod tests {
         assert!(matches!(unbalanced, Err(OfferError::Program { .. })), "{unbalanced:?}");
         let many = change(&|o| o.advice = vec![String::new(); 64]);
         assert_eq!(many, Err(OfferError::TooMany(65)));
+    }
+
+    #[test]
+    fn offers_add_up_to_what_a_session_may_add_and_no_further() {
+        let line = |number: usize| Offer::advice([format!("Keep to line {number}.")]);
+        let mut policy = kitchen();
+        for number in 0..MOST {
+            policy = policy.with_offer(&line(number)).unwrap();
+        }
+        assert!(matches!(policy.with_offer(&line(MOST)), Err(OfferError::TooMany(_))));
+        assert!(matches!(policy.with_offer(&offer()), Err(OfferError::TooMany(_))));
     }
 }

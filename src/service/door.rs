@@ -28,8 +28,10 @@ pub(super) const LARGEST_CALL: usize = MAX_DRAFT_BYTES + 64 * 1024;
 /// So many bytes weigh as much as one call.
 const ONE: usize = 64 * 1024;
 /// A description of all objects is a thousand times as long as the call that asks for it, and the bus passes it on in
-/// one piece: it weighs as much as so many calls.
-const DESCRIPTION: usize = 50;
+/// one piece: there is one in the time of so many calls.
+const DESCRIPTION: u32 = 50;
+/// Descriptions at once: whoever looks at the whole tree asks for one of each object on the way to the sessions.
+const DESCRIPTIONS: u32 = 16;
 /// The interface of descriptions.
 const INTROSPECTABLE: &str = "org.freedesktop.DBus.Introspectable";
 /// Answers that may wait for the bus; nothing more is read then.
@@ -42,8 +44,18 @@ type Turned = (Message, Refusal);
 pub(super) struct Door {
     harness: Arc<Harness>,
     /// None: a connection may call as often as it likes.
-    pace: Option<(u32, Pace<String>)>,
+    pace: Option<Paces>,
     turned: mpsc::Sender<Turned>,
+}
+
+/// How often a connection may call.
+#[derive(Debug)]
+struct Paces {
+    /// Calls a second.
+    rate: u32,
+    calls: Pace<String>,
+    /// Descriptions of everything.
+    descriptions: Pace<String>,
 }
 
 /// Tells those who were turned away.
@@ -55,7 +67,11 @@ impl Door {
         let (turned, told) = mpsc::channel(WAITING);
         let rate = harness.config.service.calls_per_second;
         let every = Duration::from_secs(1).checked_div(rate);
-        let pace = every.map(|every| (rate, Pace::new(rate, every)));
+        let pace = every.map(|every| Paces {
+            rate,
+            calls: Pace::new(rate, every),
+            descriptions: Pace::new(DESCRIPTIONS, every.saturating_mul(DESCRIPTION)),
+        });
         (Self { harness, pace, turned }, Doorman(told))
     }
 
@@ -69,13 +85,21 @@ impl Door {
     }
 
     fn too_often(&self, call: &Head<'_>, bytes: usize) -> Option<Refusal> {
-        let ((rate, pace), sender) = (self.pace.as_ref()?, call.sender?);
-        let weight = if call.interface == Some(INTROSPECTABLE) { DESCRIPTION } else { 1 };
-        let turns = u32::try_from(weight + bytes / ONE).unwrap_or(u32::MAX);
-        let wait = pace.take(sender, turns, Instant::now()).err()?;
+        let (Paces { rate, calls, descriptions }, sender) = (self.pace.as_ref()?, call.sender?);
+        let turns = u32::try_from(1 + bytes / ONE).unwrap_or(u32::MAX);
+        let now = Instant::now();
+        if let Err(wait) = calls.take(sender, turns, now) {
+            return Some(Refusal::TooMany(format!(
+                "{rate} calls a second are the most of one connection (a large one counts for several); call again \
+                 in {} ms",
+                wait.as_millis().max(1)
+            )));
+        }
+        // That of a session is a small one.
+        let everything = call.interface == Some(INTROSPECTABLE) && call.path.is_none_or(|path| session(path).is_none());
+        let wait = if everything { descriptions.take(sender, 1, now).err()? } else { return None };
         Some(Refusal::TooMany(format!(
-            "{rate} calls a second are the most of one connection (a large one counts for several); call again in \
-             {} ms",
+            "{DESCRIPTIONS} descriptions of everything are the most of one connection at once; ask again in {} ms",
             wait.as_millis().max(1)
         )))
     }
@@ -83,7 +107,7 @@ impl Door {
     /// A session that is gone has no object any more; whoever still calls it is told so in our words.
     fn nobody_there(&self, call: &Head<'_>) -> Option<Refusal> {
         let (path, interface) = (call.path?, call.interface?);
-        let number = path.strip_prefix(ROOT_PATH)?.strip_prefix("/session/")?;
+        let number = session(path)?;
         let asked = Session::name() == interface && number.bytes().all(|b| b.is_ascii_digit());
         if asked { self.harness.sessions.get(path).err() } else { None }
     }
@@ -95,6 +119,11 @@ impl Door {
             tracing::debug!("a call was turned away and its caller was not told");
         }
     }
+}
+
+/// The number of the session that a path names.
+fn session(path: &str) -> Option<&str> {
+    path.strip_prefix(ROOT_PATH)?.strip_prefix("/session/")
 }
 
 impl fmt::Debug for Door {

@@ -121,7 +121,7 @@ impl From<Rejected> for Refusal {
 
 impl From<DraftError> for Refusal {
     fn from(error: DraftError) -> Self {
-        Self::BadDraft(error.to_string())
+        Self::BadDraft(super::fit::sentence(&error.to_string()))
     }
 }
 

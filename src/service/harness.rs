@@ -11,11 +11,12 @@ use super::Refusal;
 use super::car::Car;
 use super::config::Config;
 use super::in_force::InForce;
+use super::in_order::InOrder;
 use super::offers::Offers;
 use super::open::{Holder, OpenSession};
 use super::readiness::Readiness;
 use super::record::Recorder;
-use super::relay::{Ended, relay};
+use super::relay::{Ended, follow, relay};
 use super::session::Session;
 use super::sessions::Sessions;
 use super::updates::Updates;
@@ -62,15 +63,15 @@ impl Harness {
     ) -> Result<Arc<OpenSession>, Refusal> {
         self.readiness.borrow().accepts_work()?;
         let session = self.sessions.open(holder, user, |path| (self.make_session)(path))?;
-        let object = Session::new(self.clone(), session.clone());
+        let object = InOrder::new(Session::new(self.clone(), session.clone()));
         if let Err(error) = connection.object_server().at(&*session.path, object).await {
             self.sessions.remove(&session);
             return Err(error.into());
         }
+        tokio::spawn(follow(session.clone(), connection.clone()));
         self.count.send_replace(self.sessions.count());
-        let holder = format!("{:?}", session.holder);
-        self.recorder.session(session.path.as_str(), 0, "opened", &holder);
-        tracing::info!(session = session.path.as_str(), holder = ?session.holder, "a session was opened");
+        self.recorder.opened(session.path.as_str(), session.user, session.holder.connection());
+        tracing::info!(session = session.path.as_str(), holder = %session.holder, "a session was opened");
         Ok(session)
     }
 
@@ -79,9 +80,9 @@ impl Harness {
         session.close();
         self.sessions.remove(session);
         // It may be gone already when a client closes a session that is just expiring.
-        let _ = connection.object_server().remove::<Session, _>(&*session.path).await;
+        let _ = connection.object_server().remove::<InOrder, _>(&*session.path).await;
         self.count.send_replace(self.sessions.count());
-        self.recorder.session(session.path.as_str(), session.turn(), "closed", why);
+        self.recorder.closed(session.path.as_str(), session.turn(), why);
         tracing::info!(session = session.path.as_str(), why, "a session was closed");
     }
 
@@ -105,7 +106,7 @@ impl Harness {
             Task::Draft(_) => self.readiness.borrow().accepts_work()?,
         }
         let (tell, told) = mpsc::unbounded_channel();
-        let (turn, cancel) = session.claim(tell.clone())?;
+        let (turn, cancel) = session.claim(tell.clone(), listener.clone())?;
         let emitter = SignalEmitter::new(connection, session.path.as_ref().to_owned())?
             .set_destination(zbus::names::BusName::from(listener.into_inner()));
         let (end, ended) = oneshot::channel();

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use zbus::Variant;
 
 use super::Refusal;
+use super::fit::sentence;
 use crate::turn::Heard;
 
 /// Longest utterance in bytes: several minutes of speech.
@@ -33,13 +34,15 @@ pub(super) fn heard(text: &str, options: &HashMap<&str, Variant<'_>>) -> Result<
             ("confidence", Variant::F64(share)) if (0.0..=1.0).contains(share) => heard.confidence = Some(*share),
             ("language" | "zone" | "confidence", other) => {
                 return Err(Refusal::BadArgument(format!(
-                    "the option `{name}` cannot be {other}; language and zone are strings, confidence is a double \
-                     from 0 to 1"
+                    "the option `{name}` cannot be {}; language and zone are strings, confidence is a double from 0 \
+                     to 1",
+                    sentence(&other.to_string())
                 )));
             }
             _ => {
                 return Err(Refusal::BadArgument(format!(
-                    "there is no option `{name}`; there are `language`, `zone` and `confidence`"
+                    "there is no option `{}`; there are `language`, `zone` and `confidence`",
+                    sentence(name)
                 )));
             }
         }

@@ -64,7 +64,7 @@ impl Manager {
         Ok(self.harness.open(connection, Holder::User(user), user).await?.path.clone())
     }
 
-    /// Ends a session. A running turn is cancelled.
+    /// Ends a session. A running turn ends; what the policy owes for what it did is still done.
     ///
     /// Errors: NoSession, NotYours.
     async fn close_session(

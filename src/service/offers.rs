@@ -24,10 +24,11 @@ use sha2::{Digest, Sha256};
 
 use super::Refusal;
 use super::config::{OfferConfig, WithoutCompiler};
+use super::fit;
 use crate::policy::{OFFER_COMPILER, Offer, Policy};
 
 /// Longest text that is taken, in bytes: some pages.
-const TEXT_BYTES: usize = 16 * 1024;
+pub(super) const TEXT_BYTES: usize = 16 * 1024;
 /// Largest cache entry that is read, in bytes: many times what a text of that length comes to.
 const ENTRY_BYTES: u64 = 1 << 20;
 const MAGIC: &[u8; 8] = b"OBLOFFER";
@@ -87,9 +88,6 @@ impl Offers {
         if text.trim().is_empty() {
             return Err(Refusal::BadArgument("the offered text is empty".to_owned()));
         }
-        if text.len() > TEXT_BYTES {
-            return Err(Refusal::too_long("text", text.len(), TEXT_BYTES));
-        }
         let key = key(policy, text);
         if let Some(found) = self.find(&key) {
             return Ok((Origin::Cached, found));
@@ -146,7 +144,8 @@ impl Offers {
 /// What an answer of `Session.Offer` holds besides the origin.
 pub(super) fn told(made: &Compiled) -> String {
     let ids: Vec<&str> = made.offer.forbids.iter().map(|forbid| forbid.id.as_str()).collect();
-    json!({"rules": ids, "advice": made.offer.advice, "unkept": made.unkept}).to_string()
+    let told = json!({"rules": ids, "advice": made.offer.advice, "unkept": made.unkept});
+    fit::json(&told).unwrap_or_default()
 }
 
 /// The text, the tools and the model they act on, and what compiles.

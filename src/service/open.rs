@@ -1,9 +1,11 @@
 //! One open session: whose it is, what runs in it, when it was last used.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{Mutex as Turnstile, MutexGuard as Passing, Notify};
 use zbus::names::OwnedUniqueName;
 use zbus::wire::OwnedObjectPath;
 
@@ -29,6 +31,25 @@ pub(super) enum Holder {
     User(u32),
 }
 
+impl Holder {
+    /// The connection, where it is one.
+    pub(super) fn connection(&self) -> Option<&str> {
+        match self {
+            Self::Connection(name) => Some(name.as_str()),
+            Self::User(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connection(name) => write!(f, "the connection {name}"),
+            Self::User(user) => write!(f, "the user {user}"),
+        }
+    }
+}
+
 /// One open session.
 pub(super) struct OpenSession {
     /// Its object.
@@ -40,6 +61,21 @@ pub(super) struct OpenSession {
     /// The conversation. Held for the length of a turn, so nothing may wait for it: see [`Self::between_turns`].
     conversation: Mutex<Session>,
     progress: Mutex<Progress>,
+    /// What of it was announced last. Held while it is announced, so that announcements keep their order.
+    announced: Turnstile<Shown>,
+    /// Something that is shown changed outside of a turn, or the session was closed.
+    stirred: Notify,
+}
+
+/// What is shown of a session: its properties.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Shown {
+    /// The number of the latest turn; 0 before the first.
+    pub(super) turn: u32,
+    /// Whether a turn is waiting or running.
+    pub(super) busy: bool,
+    /// The question that waits for the driver's answer; empty when none does.
+    pub(super) question: String,
 }
 
 /// What can be asked at any time.
@@ -47,11 +83,17 @@ struct Progress {
     last: u32,
     running: Option<Running>,
     question: String,
+    /// Who hears of the session: the connection that started the latest turn.
+    listener: Option<OwnedUniqueName>,
     touched: Instant,
     closed: bool,
     /// Bytes that the conversation took in.
     taken: usize,
 }
+
+/// The session is closed.
+#[derive(Debug)]
+pub(super) struct Closed;
 
 struct Running {
     turn: u32,
@@ -67,15 +109,28 @@ impl OpenSession {
             last: 0,
             running: None,
             question: String::new(),
+            listener: None,
             touched: Instant::now(),
             closed: false,
             taken: 0,
         };
-        Self { path, holder, user, conversation: Mutex::new(conversation), progress: Mutex::new(progress) }
+        Self {
+            path,
+            holder,
+            user,
+            conversation: Mutex::new(conversation),
+            progress: Mutex::new(progress),
+            announced: Turnstile::default(),
+            stirred: Notify::new(),
+        }
     }
 
-    /// Claims the session for a turn, which then waits for the worker.
-    pub(super) fn claim(&self, told: UnboundedSender<Told>) -> Result<(u32, Cancel), Refusal> {
+    /// Claims the session for a turn, which then waits for the worker. `listener` hears of the session from now on.
+    pub(super) fn claim(
+        &self,
+        told: UnboundedSender<Told>,
+        listener: OwnedUniqueName,
+    ) -> Result<(u32, Cancel), Refusal> {
         let mut progress = self.progress();
         if progress.closed {
             return Err(Refusal::no_session(self.path.as_str()));
@@ -85,14 +140,18 @@ impl OpenSession {
         }
         progress.last = progress.last.wrapping_add(1);
         progress.touched = Instant::now();
+        progress.listener = Some(listener);
         let (turn, cancel) = (progress.last, Cancel::default());
         progress.running = Some(Running { turn, cancel: cancel.clone(), begun: false, told });
         Ok((turn, cancel))
     }
 
-    /// Makes room for so many bytes of words or calls.
+    /// Makes room for so many bytes of words or calls. What is refused for a turn that runs takes none.
     pub(super) fn take_in(&self, bytes: usize) -> Result<(), Refusal> {
         let mut progress = self.progress();
+        if let Some(running) = &progress.running {
+            return Err(Refusal::busy(running.turn));
+        }
         let taken = progress.taken.saturating_add(bytes).saturating_add(EACH);
         if taken > MOST_TAKEN {
             return Err(Refusal::TooMany(format!(
@@ -144,15 +203,18 @@ impl OpenSession {
             running.cancel.end();
             tell_end(running);
         }
+        drop(progress);
+        self.stirred.notify_one();
     }
 
     /// The machine sleeps: what waits or runs is stopped, and a question that waits is not answered any more.
     pub(super) fn slept(&self) {
-        let mut progress = self.progress();
-        progress.question.clear();
+        let progress = self.progress();
         if let Some(running) = &progress.running {
             stop(running);
         }
+        drop(progress);
+        self.drop_question();
     }
 
     /// Works on the conversation between turns. Never waits: a turn holds the conversation for seconds.
@@ -176,7 +238,7 @@ impl OpenSession {
     pub(super) fn succeed(&self, policy: &Arc<Policy>, vehicle: Arc<dyn Vehicle>) -> Result<(), Refusal> {
         let succeeded = self.conversation()?.succeed(policy.clone(), vehicle);
         succeeded.map_err(|error| Refusal::DoesNotFit(error.to_string()))?;
-        self.set_question("");
+        self.drop_question();
         Ok(())
     }
 
@@ -200,9 +262,35 @@ impl OpenSession {
         self.progress().question.clone()
     }
 
-    /// Sets it.
+    /// Sets it in a turn, which announces it in the order of its signals.
     pub(super) fn set_question(&self, question: &str) {
         self.progress().question = question.to_owned();
+    }
+
+    /// The question died outside of a turn.
+    pub(super) fn drop_question(&self) {
+        self.progress().question.clear();
+        self.stirred.notify_one();
+    }
+
+    /// What is shown.
+    pub(super) fn shown(&self) -> Shown {
+        let progress = self.progress();
+        let (busy, question) = (progress.running.is_some(), progress.question.clone());
+        Shown { turn: progress.last, busy, question }
+    }
+
+    /// What was announced last, for whoever announces what is shown now.
+    pub(super) async fn announced(&self) -> Passing<'_, Shown> {
+        self.announced.lock().await
+    }
+
+    /// Waits until something may have changed outside of a turn; whom to tell, none where nobody listens yet.
+    /// The error is the session's end.
+    pub(super) async fn stirs(&self) -> Result<Option<OwnedUniqueName>, Closed> {
+        self.stirred.notified().await;
+        let progress = self.progress();
+        if progress.closed { Err(Closed) } else { Ok(progress.listener.clone()) }
     }
 
     /// How long it has not been used; none while it is busy.

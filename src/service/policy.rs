@@ -8,6 +8,7 @@ use zbus::object_server::SignalEmitter;
 use zbus::wire::OwnedFd;
 
 use super::Refusal;
+use super::fit::sentence;
 use super::harness::Harness;
 use super::local::{CarFor, LocalUpdates};
 use super::update_step::{Outcome, StepKind, Taken};
@@ -106,7 +107,8 @@ impl PolicyObject {
     async fn explain(&self, rule: &str) -> Result<(String, String, String), Refusal> {
         let policy = self.harness.in_force.get();
         let found = policy.rules().iter().find(|r| r.id.as_str() == rule);
-        let found = found.ok_or_else(|| Refusal::NoRule(format!("the policy `{}` has no rule `{rule}`", policy.id)))?;
+        let found = found
+            .ok_or_else(|| Refusal::NoRule(format!("the policy `{}` has no rule `{}`", policy.id, sentence(rule))))?;
         Ok((found.kind.to_string(), found.source.to_string(), found.sentence.to_string()))
     }
 

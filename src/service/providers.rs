@@ -14,7 +14,7 @@ use super::Refusal;
 use super::access::{caller, licence, user};
 use super::harness::Harness;
 use super::pace::Pace;
-use crate::vehicle::{Applicant, Offered};
+use crate::vehicle::{Applicant, Offered, PROVIDER_PATH};
 
 /// Registrations and announcements of one user at once.
 const BURST: u32 = 10;
@@ -67,7 +67,8 @@ impl ProvidersObject {
 )]
 impl ProvidersObject {
     /// The calling connection carries out these tools from now on, instead of any that it registered
-    /// before. `object` is its object with the interface `org.obligato.Provider1`; each tool is its name,
+    /// before. `object` is its object with the interface `org.obligato.Provider1`, which is at
+    /// `/org/obligato/Provider1` and answers the owner of `org.obligato.Harness1` alone; each tool is its name,
     /// `read`, `write` or `compute`, and the JSON Schema of the arguments that the provider takes, which
     /// must cover the policy's. All tools are accepted, or none. What a real car carries out itself is taken over
     /// only where the configuration names it. The registration goes when the connection goes, and with the third
@@ -84,6 +85,12 @@ impl ProvidersObject {
     ) -> Result<(), Refusal> {
         self.harness.readiness.borrow().accepts_work()?;
         let caller = self.paced(connection, &header).await?;
+        if object.as_str() != PROVIDER_PATH {
+            return Err(Refusal::BadArgument(format!(
+                "the object of a provider is at `{PROVIDER_PATH}`, where the policy of the bus lets the guard alone \
+                 call it, and not at `{object}`"
+            )));
+        }
         let licence = licence(connection, &caller, &self.harness.config.vehicle.provider).await?;
         let offered: Vec<Offered> =
             tools.into_iter().map(|(name, kind, schema)| Offered { name, kind, schema }).collect();

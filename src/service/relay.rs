@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use tokio::sync::mpsc::UnboundedReceiver;
-use zbus::Variant;
 use zbus::fdo::Properties;
+use zbus::names::BusName;
 use zbus::object_server::{Interface, SignalEmitter};
+use zbus::{Connection, Variant};
 
+use super::fit;
 use super::open::OpenSession;
 use super::session::{Session, SessionSignals};
 use super::work::Told;
@@ -75,7 +78,7 @@ pub(super) async fn relay(
                 session.finish(turn);
                 announce(session, emitter).await;
                 log(finished(turn, emitter, &report).await);
-                log(emitter.reply(turn, report.done.as_str(), &report.text).await);
+                log(emitter.reply(turn, report.done.as_str(), &fit::text(&report.text)).await);
                 return Ended::Replied(report);
             }
             Some(Told::Judged(report)) => {
@@ -91,8 +94,9 @@ pub(super) async fn relay(
 
 async fn broke(session: &OpenSession, turn: u32, emitter: &SignalEmitter<'_>, why: String) -> Ended {
     session.finish(turn);
+    announce(session, emitter).await;
     log(emit(turn, emitter, &Event::Fault { why: why.clone() }).await);
-    log(emitter.reply(turn, "broken", &why).await);
+    log(emitter.reply(turn, "broken", &fit::text(&why)).await);
     Ended::Broke(why)
 }
 
@@ -100,8 +104,10 @@ async fn broke(session: &OpenSession, turn: u32, emitter: &SignalEmitter<'_>, wh
 async fn emit(turn: u32, emitter: &SignalEmitter<'_>, event: &Event) -> zbus::Result<()> {
     emitter.progress(turn, event.name(), &json(event)).await?;
     match event {
-        Event::Question { question, bound } => emitter.question(turn, question, &json(bound)).await,
-        Event::Executed { call, outcome, detail, .. } => emitter.outcome(turn, &json(call), outcome, detail).await,
+        Event::Question { question, bound } => emitter.question(turn, &fit::text(question), &json(bound)).await,
+        Event::Executed { call, outcome, detail, .. } => {
+            emitter.outcome(turn, &json(call), outcome, &fit::text(detail)).await
+        }
         _ => Ok(()),
     }
 }
@@ -118,20 +124,40 @@ async fn finished(turn: u32, emitter: &SignalEmitter<'_>, report: &TurnReport) -
     emitter.progress(turn, finished.event, &json(&finished)).await
 }
 
-/// Tells the listener what became of the properties. Addressed like every signal of a session:
-/// a question is nobody else's business.
+/// Tells what changes outside of turns: the driver's words, another policy or the machine's sleep end a question.
+/// Ends with the session.
+pub(super) async fn follow(session: Arc<OpenSession>, connection: Connection) {
+    while let Ok(listener) = session.stirs().await {
+        let Some(listener) = listener else { continue };
+        match SignalEmitter::new(&connection, session.path.as_ref()) {
+            Ok(emitter) => {
+                let emitter = emitter.set_destination(BusName::from(listener.into_inner()));
+                announce(&session, &emitter).await;
+            }
+            Err(error) => log(Err(error)),
+        }
+    }
+}
+
+/// Tells the listener what became of the properties, where they are others than it was told. Addressed like every
+/// signal of a session: a question is nobody else's business.
 async fn announce(session: &OpenSession, emitter: &SignalEmitter<'_>) {
-    let question = session.question();
+    let mut announced = session.announced().await;
+    let shown = session.shown();
+    if *announced == shown {
+        return;
+    }
     let changed = HashMap::from([
-        ("Turn", Variant::from(session.turn())),
-        ("Busy", Variant::from(session.busy())),
-        ("Pending", Variant::from(question.as_str())),
+        ("Turn", Variant::from(shown.turn)),
+        ("Busy", Variant::from(shown.busy)),
+        ("Pending", Variant::from(shown.question.as_str())),
     ]);
     log(Properties::properties_changed(emitter, Session::name(), changed, Cow::Borrowed(&[])).await);
+    *announced = shown;
 }
 
 fn json<T: Serialize>(value: &T) -> String {
-    serde_json::to_string(value).unwrap_or_default()
+    fit::json(value).unwrap_or_default()
 }
 
 fn log(sent: zbus::Result<()>) {

@@ -11,17 +11,23 @@ use zbus::object_server::{ResponseDispatchNotifier, SignalEmitter};
 
 use super::Refusal;
 use super::access::{caller, holds, require_ears, require_holder};
+use super::fit;
 use super::harness::Harness;
 use super::heard::{heard, words};
-use super::offers::told;
+use super::in_order::step_aside;
+use super::offers::{TEXT_BYTES, told};
 use super::open::OpenSession;
 use super::relay::Ended;
 use super::work::Task;
 use crate::model::{Draft, Limits};
+use crate::policy::OfferError;
 use crate::turn::Heard;
 
 /// Largest draft as JSON text: what the caps of a draft add up to, twice over for escapes.
 pub(super) const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
+
+/// So many times its length an offered text takes in a session: as text, as rules, and in the record.
+const OFFERED: usize = 8;
 
 /// One conversation on the bus.
 pub(super) struct Session {
@@ -62,7 +68,9 @@ fn draft(text: &str) -> Result<Draft, Refusal> {
 /// One conversation with the driver.
 ///
 /// The session belongs to whoever opened it. The signals of a turn and the changes of properties go
-/// to the connection that started the turn, and to nobody else. One turn runs at a time.
+/// to the connection that started the turn, and to nobody else. One turn runs at a time. Calls are taken in the
+/// order in which they come in, whether or not each answer is waited for: `Start`, `Say`, `Execute` and `Offer`
+/// let the next one begin once they have begun themselves.
 #[zbus::interface(
     name = "org.obligato.Harness1.Session",
     proxy(default_service = "org.obligato.Harness1", visibility = "pub")
@@ -83,6 +91,7 @@ impl Session {
         // The signals wait until the caller was sent the number that they carry.
         let (open, gate) = oneshot::channel();
         let (turn, _) = self.harness.start(connection, &self.session, caller(&header)?, task, Some(gate))?;
+        step_aside();
         let (response, sent) = ResponseDispatchNotifier::new(turn);
         tokio::spawn(async move {
             sent.await;
@@ -104,8 +113,9 @@ impl Session {
     ) -> Result<(String, String), Refusal> {
         let task = Task::Turn(self.utterance(utterance, connection, &header).await?);
         let (_, ended) = self.harness.start(connection, &self.session, caller(&header)?, task, None)?;
+        step_aside();
         match ended.await {
-            Ok(Ended::Replied(report)) => Ok((report.done.as_str().to_owned(), report.text)),
+            Ok(Ended::Replied(report)) => Ok((report.done.as_str().to_owned(), fit::text(&report.text))),
             Ok(Ended::Broke(why)) => Err(Refusal::Internal(why)),
             Ok(Ended::Judged(_)) | Err(_) => Err(Refusal::broken()),
         }
@@ -141,11 +151,12 @@ impl Session {
         let heard = heard(text, &options)?;
         self.session.take_in(text.len())?;
         self.session.between_turns(|conversation| conversation.heard(&heard))?;
-        self.session.set_question("");
+        self.session.drop_question();
         Ok(())
     }
 
-    /// The assistant said this to the driver; for assistants with their own model.
+    /// The assistant said this to the driver; for assistants with their own model. A question of `Execute` counts
+    /// as asked once it was spoken: until then no yes answers it.
     ///
     /// Errors: Busy, BadArgument, TooMany, NotYours.
     async fn spoken(
@@ -164,7 +175,8 @@ impl Session {
     }
 
     /// Judges a draft (an OpenAI assistant message) and changes nothing. The answer is the JSON that
-    /// `obligato verify --json` prints.
+    /// `obligato verify --json` prints; where it would take more than 192 KiB its texts and lists are cut, and
+    /// `shortened` is true.
     ///
     /// Errors: Busy, BadDraft, BadArgument, NotYours.
     #[zbus(out_args("report"))]
@@ -177,11 +189,12 @@ impl Session {
         self.require_holder(connection, &header).await?;
         let draft = self::draft(draft)?;
         let report = self.session.between_turns(|conversation| conversation.verify(&draft))?;
-        serde_json::to_string(&report).map_err(|e| Refusal::Internal(e.to_string()))
+        fit::json(&report).map_err(|e| Refusal::Internal(e.to_string()))
     }
 
     /// Judges a draft and carries it out only if it is cleared. The answer is the JSON of `Verify`
-    /// with `executed`, the calls that were carried out and what became of each.
+    /// with `executed`, the calls that were carried out and what became of each. Where it holds a `question`, put
+    /// it to the driver, say so by `Spoken`, tell the answer by `Heard`, and hand the same draft in again.
     ///
     /// Errors: Busy, BadDraft, BadArgument, TooMany, NotYours, Stopping, Internal.
     #[zbus(out_args("report"))]
@@ -195,8 +208,9 @@ impl Session {
         let task = Task::Draft(self::draft(draft)?);
         self.session.take_in(draft.len())?;
         let (_, ended) = self.harness.start(connection, &self.session, caller(&header)?, task, None)?;
+        step_aside();
         match ended.await {
-            Ok(Ended::Judged(report)) => serde_json::to_string(&report).map_err(|e| Refusal::Internal(e.to_string())),
+            Ok(Ended::Judged(report)) => fit::json(&report).map_err(|e| Refusal::Internal(e.to_string())),
             Ok(Ended::Broke(why)) => Err(Refusal::Internal(why)),
             // A draft that was cancelled while it waited.
             Ok(Ended::Replied(_)) => Err(Refusal::NoTurn("the draft was cancelled before it was looked at".into())),
@@ -210,7 +224,9 @@ impl Session {
     /// nothing keeps with the reason. A text that is compiled takes as long as a model takes: call without a
     /// timeout.
     ///
-    /// Errors: Busy, BadArgument, NoCompiler, NotCompiled, NotYours, Internal.
+    /// A session takes in so many sentences in all; one that it has already changes nothing.
+    ///
+    /// Errors: Busy, BadArgument, NoCompiler, NotCompiled, TooMany, NotYours, Internal.
     #[zbus(out_args("origin", "report"))]
     async fn offer(
         &self,
@@ -219,7 +235,12 @@ impl Session {
         #[zbus(header)] header: Header<'_>,
     ) -> Result<(String, String), Refusal> {
         self.require_holder(connection, &header).await?;
+        if text.len() > TEXT_BYTES {
+            return Err(Refusal::too_long("text", text.len(), TEXT_BYTES));
+        }
+        self.session.take_in(text.len() * OFFERED)?;
         let policy = self.session.between_turns(|conversation| conversation.policy().clone())?;
+        step_aside();
         let (offers, text, under) = (self.harness.offers.clone(), text.to_owned(), policy.hash);
         let taken = tokio::task::spawn_blocking(move || offers.take(&policy, &text)).await;
         let (origin, made) = taken.map_err(|e| Refusal::Internal(format!("the compiler broke down: {e}")))??;
@@ -229,13 +250,16 @@ impl Session {
                     "the policy changed in the meantime; offer the text again".to_owned(),
                 ));
             }
-            conversation.adopt(&made.offer).map_err(|e| Refusal::BadArgument(e.to_string()))
+            conversation.adopt(&made.offer).map_err(|error| match error {
+                OfferError::TooMany(_) => Refusal::TooMany(error.to_string()),
+                other => Refusal::BadArgument(other.to_string()),
+            })
         })??;
         tracing::info!(session = self.session.path.as_str(), origin = origin.as_str(), "an offer was taken");
         Ok((origin.as_str().to_owned(), told(&made)))
     }
 
-    /// Ends the session. A running turn is cancelled.
+    /// Ends the session. A running turn ends; what the policy owes for what it did is still done.
     ///
     /// Errors: NotYours.
     async fn close(
@@ -285,8 +309,8 @@ impl Session {
         self.session.busy()
     }
 
-    /// The question that waits for the driver's answer; empty when none does, and for everybody but
-    /// the holder of the session.
+    /// The question that waits to be asked, or for the driver's answer; empty when none does, and for everybody but
+    /// the holder of the session. An assistant with its own model says by `Spoken` that it was asked.
     #[zbus(property)]
     async fn pending(
         &self,

@@ -242,8 +242,7 @@ impl Harness {
         }
         self.providers.adopt(policy.clone());
         self.in_force.replace(policy.clone());
-        let note = Entry::policy(None, &policy.id, policy.hash, "it was put in force");
-        self.recorder.note(Note::Entry(note));
+        self.recorder.note(Note::Entry(Entry::in_force(&policy)));
         tracing::info!(policy = policy.id, hash = %policy.hash, "another policy is in force");
         let go_on = |session: &Arc<OpenSession>| session.succeed(&policy, self.car.seat(policy.clone())).err();
         let all = self.sessions.all();

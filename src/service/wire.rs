@@ -11,8 +11,11 @@ use rustix::net::{
 };
 use tokio::io::Interest;
 use tokio::net::UnixStream;
+use zbus::Message;
 use zbus::connection::socket::{ReadHalf, WriteHalf};
 use zbus::export::async_trait::async_trait;
+
+use super::fit;
 
 /// Most file descriptors of one message: what the kernel passes at once.
 const DESCRIPTORS: usize = 253;
@@ -39,6 +42,26 @@ impl ReadHalf for Read {
 
 #[async_trait]
 impl WriteHalf for Write {
+    /// Sends a message whole, or not at all where the bus would throw us out for it: who waits for an answer is told
+    /// that there is none.
+    async fn send_message(&mut self, message: &Message) -> zbus::Result<()> {
+        let data = message.data();
+        if data.len() > fit::MESSAGE {
+            let (bytes, most) = (data.len(), fit::MESSAGE);
+            tracing::error!(bytes, most, "a message is too large for the bus and is not sent");
+            return Err(zbus::Error::Failure(format!("the answer takes {bytes} bytes, and {most} are sent at most")));
+        }
+        let mut from = 0;
+        while let Some(rest) = data.bytes().get(from..).filter(|rest| !rest.is_empty()) {
+            let passed: Vec<BorrowedFd<'_>> = match from {
+                0 => data.fds().iter().map(AsFd::as_fd).collect(),
+                _ => Vec::new(),
+            };
+            from += self.sendmsg(rest, &passed).await?;
+        }
+        Ok(())
+    }
+
     async fn sendmsg(&mut self, buffer: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
         let stream = &self.0;
         stream.async_io(Interest::WRITABLE, || send(stream.as_fd(), buffer, fds)).await

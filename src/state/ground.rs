@@ -50,6 +50,27 @@ struct Made {
     ages: Vec<(String, u64)>,
 }
 
+/// A call that the driver agreed to, and the turn for which. The call stands there as such and not as the text of
+/// its key: redaction goes by the names of arguments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Granted {
+    tool: String,
+    arguments: Arguments,
+    turn: u32,
+}
+
+impl Granted {
+    /// None where the key is no call's, which nothing could be done with again.
+    fn of((key, turn): &(CallKey, u32)) -> Option<Self> {
+        let (tool, arguments) = key.as_str().strip_suffix(')')?.split_once('(')?;
+        Some(Self { tool: tool.to_owned(), arguments: serde_json::from_str(arguments).ok()?, turn: *turn })
+    }
+
+    fn key(&self) -> (CallKey, u32) {
+        (ToolCall::new(&self.tool, self.arguments.clone()).key(), self.turn)
+    }
+}
+
 /// An outcome as it is written down.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -72,7 +93,7 @@ pub struct Ground {
     side: Side,
     removed: Vec<String>,
     steps: usize,
-    grants: Vec<(String, u32)>,
+    grants: Vec<Granted>,
     deaf: bool,
     /// Microseconds since boot.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,7 +167,7 @@ impl History {
             side: self.side,
             removed: self.removed.iter().map(str::to_owned).collect(),
             steps: self.steps,
-            grants: self.grants.iter().map(|(key, turn)| (key.as_str().to_owned(), *turn)).collect(),
+            grants: self.grants.iter().filter_map(Granted::of).collect(),
             deaf: self.deaf,
             clock: self.clock.map(micros),
             heard: self.driver.iter().skip(mark.heard).map(words).collect(),
@@ -198,7 +219,7 @@ impl History {
         self.now = now;
         self.removed = Removed::from_iter(&ground.removed);
         self.steps = ground.steps;
-        self.grants = ground.grants.iter().map(|(key, turn)| (CallKey::from_text(key), *turn)).collect();
+        self.grants = ground.grants.iter().map(Granted::key).collect();
         self.deaf = ground.deaf;
         self.clock = ground.clock.map(Duration::from_micros);
     }

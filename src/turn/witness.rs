@@ -71,12 +71,16 @@ impl Session {
         let Some(sink) = &self.witness.sink else { return };
         let Executed { call, outcome, read_back, took, .. } = executed;
         let place = self.place();
-        sink.note(Note::Entry(Entry::executed(place.clone(), self.policy.hash, call, outcome, read_back, *took)));
+        let writes = self.policy.inventory.get(call.tool.as_str()).is_some_and(|t| t.is_write());
+        let mut entry = Entry::executed(place.clone(), self.policy.hash, call, outcome, read_back, *took);
+        // What changes the car is kept where room is short.
+        entry.body.insert("writes".to_owned(), writes.into());
+        sink.note(Note::Entry(entry));
         let changed = match outcome {
             Outcome::Done(_) => self.changed(call, before),
             _ => Vec::new(),
         };
-        if self.policy.inventory.get(call.tool.as_str()).is_some_and(|t| t.is_write()) {
+        if writes {
             let action = Action { place, policy: self.policy.clone(), call: call.clone(), changed };
             sink.note(Note::Acted(Box::new(action)));
         }

@@ -27,7 +27,7 @@ use crate::state::{Outcome, Side};
 
 pub use due::Due;
 pub use invariants::{Bound, Invariant, Violation};
-pub use providers::{Applicant, Offered, Others, PROVIDER_INTERFACE, Providers, RESULT_BYTES, Rejected};
+pub use providers::{Applicant, Offered, Others, PROVIDER_INTERFACE, PROVIDER_PATH, Providers, RESULT_BYTES, Rejected};
 pub use routes::Routes;
 pub use sim::{Delivered, Fault, FaultMode, Scenario, ScenarioError, Sim, SimHandle};
 pub use trouble::{Cause, Part, Trouble};

@@ -36,7 +36,7 @@ use crate::model::{ToolCall, ToolName};
 use crate::policy::Policy;
 use crate::state::{Clock, Side};
 
-pub use ask::{PROVIDER_INTERFACE, RESULT_BYTES};
+pub use ask::{PROVIDER_INTERFACE, PROVIDER_PATH, RESULT_BYTES};
 pub use register::{Applicant, Offered, Rejected};
 
 use ask::Line;

@@ -82,11 +82,34 @@ async fn a_description_of_everything_weighs_more_than_the_call_that_asks_for_it(
     let mut line = line(&rig);
     let introspect = Call::new(ROOT, "org.freedesktop.DBus.Introspectable", "Introspect");
     // A slow machine earns turns in between: it is refused later, but refused.
-    let served = (0..50).take_while(|_| line.call(&introspect).unwrap().is_return()).count();
-    assert!((2..50).contains(&served), "{served}");
-    // Ten turns are earned in this time, and a description costs fifty.
+    let served = (0..90).take_while(|_| line.call(&introspect).unwrap().is_return()).count();
+    assert!((16..90).contains(&served), "{served}");
+    assert!(says(&line.call(&introspect).unwrap(), "descriptions of everything"));
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(says(&line.call(&explain("x")).unwrap(), "no rule `x`"), "a small one still fits");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_whole_tree_is_seen_on_one_connection_with_all_sessions_open() {
+    let rig = rig("[service]\nmax_sessions_per_client = 16\nmax_sessions_per_user = 16\n").await;
+    let client = Client::new(rig.connect().await).await;
+    let mut paths = vec!["/", "/org", "/org/obligato", ROOT, "/org/obligato/Harness1/session"];
+    let mut sessions = Vec::new();
+    for _ in 0..16 {
+        sessions.push(client.open().await.inner().path().to_string());
+    }
+    paths.extend(sessions.iter().map(String::as_str));
+    let mut line = line(&rig);
+    for path in paths {
+        let answer = line.call(&Call::new(path, "org.freedesktop.DBus.Introspectable", "Introspect")).unwrap();
+        assert!(answer.is_return(), "{path}: {}", answer.text());
+    }
+    let seen = std::process::Command::new("busctl")
+        .args([&format!("--address={}", rig.address()), "tree", obligato::service::BUS_NAME])
+        .output();
+    let Ok(seen) = seen else { return println!("skipped: busctl is not here") };
+    let shown = String::from_utf8_lossy(&seen.stdout);
+    assert!(seen.status.success() && sessions.iter().all(|s| shown.contains(s.as_str())), "{shown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,6 +12,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod bounded;
 mod clients;
 mod door;
 mod drafts;
@@ -22,6 +23,7 @@ mod load;
 mod logind;
 #[cfg(feature = "compile")]
 mod offers;
+mod order;
 mod provider;
 mod providers;
 #[cfg(feature = "llama")]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use obligato::service::{ProvidersProxy, Refusal, SessionProxy};
 use obligato::tools::import;
-use obligato::vehicle::PROVIDER_INTERFACE;
+use obligato::vehicle::{PROVIDER_INTERFACE, PROVIDER_PATH};
 use serde_json::{Value as Json, json};
 use tokio_stream::StreamExt;
 use zbus::message::Type;
@@ -18,7 +18,7 @@ use zbus::{Connection, Message, MessageStream, Variant};
 use super::rig::{Rig, root};
 
 /// The object of the test's provider.
-const OBJECT: &str = "/org/example/Provider";
+const OBJECT: &str = PROVIDER_PATH;
 
 /// Configuration that lets this user provide everything, with tools that are left to providers.
 pub(crate) fn provided(tools: &[&str]) -> String {

@@ -278,3 +278,16 @@ fn a_configuration_that_names_no_tool_or_nobody_is_refused() {
         assert!(rig.log().contains(why), "{why}: {}", rig.log());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_is_where_the_policy_of_the_bus_guards_it_or_nowhere() {
+    let rig = Rig::start(Setup::without_student().config(&provided(&["send_email"]))).await;
+    let provider = Provider::willing(&rig).await;
+    for elsewhere in ["/", "/org/example/Provider", "/org/obligato/Provider1/mail"] {
+        let object = zbus::wire::ObjectPath::try_from(elsewhere).unwrap();
+        let refused = provider.harness.register(object, vec![tool("send_email", "write")]).await;
+        let Err(Refusal::BadArgument(why)) = refused else { panic!("{elsewhere}: {refused:?}") };
+        assert!(why.contains(obligato::vehicle::PROVIDER_PATH), "{why}");
+    }
+    provider.register(&[tool("send_email", "write")]).await.unwrap();
+}

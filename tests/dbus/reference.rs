@@ -219,9 +219,18 @@ fn printed(output: &Output) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rust_example_has_a_draft_judged_completed_and_carried_out() {
     let rig = Rig::start(rig_of_the_examples()).await;
-    let done = assistant::assist(&rig.connect().await).await.unwrap();
+    let bus = rig.connect().await;
+    let draft = assistant::calling("set_air_conditioning", &json!({"on": true}));
+    let nobody = |question: &str| panic!("nothing is to be asked: {question}");
+    let done = assistant::assist(&bus, "Turn on the air conditioning.", &draft, nobody).await.unwrap();
     for tool in ["set_air_conditioning", "open_close_window"] {
         assert!(done.contains(&(tool.to_owned(), "done".to_owned())), "{done:?}");
+    }
+    for (answer, moves) in [("No.", false), ("Yes.", true)] {
+        let draft = assistant::calling("open_close_sunroof", &json!({"percentage": 50}));
+        let answers = |_: &str| answer.to_owned();
+        let done = assistant::assist(&bus, "Open the sunroof to 50 percent.", &draft, answers).await.unwrap();
+        assert_eq!(done.iter().any(|(tool, _)| tool == "open_close_sunroof"), moves, "{answer} {done:?}");
     }
 }
 

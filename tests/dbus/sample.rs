@@ -155,7 +155,7 @@ async fn it_answers_the_guard_alone() {
     let name = "org.obligato.SampleProvider1";
     let past = client
         .connection
-        .call_method(Some(name), "/org/obligato/SampleProvider1", Some("org.obligato.Provider1"), "Call", &body)
+        .call_method(Some(name), "/org/obligato/Provider1", Some("org.obligato.Provider1"), "Call", &body)
         .await;
     let Err(zbus::Error::FDO(refused)) = past else { panic!("{past:?}") };
     assert!(matches!(*refused, fdo::Error::AccessDenied(_)), "{refused:?}");

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use obligato::service::BUS_NAME;
+use obligato::vehicle::PROVIDER_PATH;
 use tokio::time::{sleep, timeout};
 use tokio_stream::StreamExt;
 use zbus::MessageStream;
@@ -89,33 +90,53 @@ async fn the_bus_policy_lets_the_service_user_serve() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_but_the_service_user_calls_a_provider() {
     let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout).unwrap();
-    for (service_user, reaches) in [(user.trim(), true), ("nobody", false)] {
-        let folder = tempfile::tempdir().unwrap();
-        let (mut bus, address) = strict_bus(folder.path(), service_user);
-        let connect = || zbus::connection::Builder::address(address.as_str()).build();
-        let (provider, caller) = (connect().await.unwrap(), connect().await.unwrap());
-        let name = provider.unique_name().unwrap().clone();
-        let reached = async {
-            let mut messages = MessageStream::from(&provider);
-            while let Some(Ok(message)) = messages.next().await {
-                if message.header().member().is_some_and(|m| m.as_str() == "Call") {
-                    return;
-                }
+    let named = Some("org.obligato.Provider1");
+    let ways = [(user.trim(), named, true), ("nobody", named, false), ("nobody", None, false)];
+    for (service_user, interface, reaches) in ways {
+        let called = call_on_strict_bus(service_user, PROVIDER_PATH, interface, "Call").await;
+        assert_eq!(called, reaches, "{service_user} {interface:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bus_policy_is_in_nobody_elses_way() {
+    let others = [
+        ("/org/example/Other", Some("org.example.Other"), "Call"),
+        ("/org/example/Other", None, "Call"),
+        ("/org/example/Other", None, "Hi"),
+        ("/", None, "Get"),
+        (PROVIDER_PATH, Some("org.freedesktop.DBus.Peer"), "Ping"),
+    ];
+    for (path, interface, member) in others {
+        assert!(call_on_strict_bus("nobody", path, interface, member).await, "{path} {interface:?} {member}");
+    }
+}
+
+/// Whether a call of ours gets to somebody else on a bus with our policy.
+async fn call_on_strict_bus(service_user: &str, path: &str, interface: Option<&str>, member: &'static str) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut bus, address) = strict_bus(folder.path(), service_user);
+    let connect = || zbus::connection::Builder::address(address.as_str()).build();
+    let (callee, caller) = (connect().await.unwrap(), connect().await.unwrap());
+    let name = callee.unique_name().unwrap().clone();
+    let reached = async {
+        let mut messages = MessageStream::from(&callee);
+        while let Some(Ok(message)) = messages.next().await {
+            if message.header().member().is_some_and(|m| m.as_str() == member) {
+                return;
             }
-        };
-        // Nobody answers it: either it gets there, or the bus refuses it.
-        let called = tokio::select! {
-            refused = caller.call_method(Some(name), "/", Some("org.obligato.Provider1"), "Call", &()) => Some(refused),
-            () = reached => None,
-        };
-        let denied = |error: &zbus::fdo::Error| matches!(error, zbus::fdo::Error::AccessDenied(_));
-        match called {
-            None => assert!(reaches, "{service_user}"),
-            Some(Err(zbus::Error::FDO(error))) if denied(&error) => assert!(!reaches, "{service_user}: {error}"),
-            Some(other) => panic!("{service_user}: {other:?}"),
         }
-        bus.kill().unwrap();
-        bus.wait().unwrap();
+    };
+    // Either it gets there, or the bus refuses it. Whoever gets it may say that it has no such method.
+    let called = tokio::select! {
+        () = reached => None,
+        answer = caller.call_method(Some(name), path, interface, member, &()) => Some(answer),
+    };
+    bus.kill().unwrap();
+    bus.wait().unwrap();
+    match called {
+        Some(Err(zbus::Error::FDO(error))) if matches!(*error, zbus::fdo::Error::AccessDenied(_)) => false,
+        None | Some(Ok(_) | Err(_)) => true,
     }
 }
 

@@ -21,6 +21,7 @@ mod fleet;
 #[cfg(feature = "man")]
 mod pages;
 mod recorded;
+mod redacted;
 mod reproduced;
 mod shadow;
 mod tools;

@@ -97,7 +97,8 @@ async fn the_log_is_read_by_session_gate_rule_and_time() {
     assert_eq!(obligato(&["log", path, "--since", "soon"]).status.code(), Some(2));
     assert_eq!(obligato(&["log", "/nowhere"]).status.code(), Some(2));
 
-    let out = folder.path().join("out.jsonl");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let out = elsewhere.path().join("out.jsonl");
     printed(&["log", path, "--export", out.to_str().unwrap(), "--session", "2"], 0);
     let exported = std::fs::read_to_string(out).unwrap();
     assert!(exported.lines().all(|l| l.contains("session/2")) && exported.contains("Hello."), "{exported}");

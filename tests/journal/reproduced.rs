@@ -79,6 +79,31 @@ async fn under_another_policy_it_is_said_which_verdicts_differ_and_by_which_rule
 async fn what_was_redacted_is_not_guessed() {
     let folder = tempfile::tempdir().unwrap();
     drive(folder.path(), "redact = [\"utterance\"]\n").await;
-    let told = replayed(folder.path(), cabin_blob(), 0);
+    let told = replayed(folder.path(), cabin_blob(), 1);
     assert!(told["unknown"].as_u64().unwrap() > 0 && told["unknown"] == told["verdicts"], "{told:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verdicts_of_a_session_that_brought_text_along_come_out_again_and_the_text_is_on_record() {
+    for (redact, exit) in [("", 0), ("redact = [\"offer\"]\n", 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let advise = format!("{redact}[offer]\nwithout_compiler = \"advise\"\n");
+        let rig =
+            Rig::start(super::rig::Setup::without_student().config(&settings(folder.path())).config(&advise)).await;
+        let client = client(&rig).await;
+        let session = client.open().await;
+        session.offer("Never open the driver window.\nBe quick.").await.unwrap();
+        cool(&session).await;
+        session.offer("Be kind.").await.unwrap();
+        heard(&session, "Set the fan to 4.").await;
+        execute(&session, &calls(&[("set_fan_speed", json!({"level": 4}))])).await;
+        let _rig = ended(rig).await;
+        let told = replayed(folder.path(), cabin_blob(), exit);
+        assert_eq!((&told["differ"], &told["other_policy"]), (&json!([]), &json!(0)), "{told:#}");
+        let due = if exit == 0 { &told["same"] } else { &told["unknown"] };
+        assert!(due.as_u64().unwrap() >= 4 && *due == told["verdicts"], "{told:#}");
+        let records = of(folder.path(), obligato::journal::Kind::Policy);
+        let offered = |r: &obligato::journal::Record| r.body["offer"].to_string().contains("driver window");
+        assert_eq!(records.iter().any(offered), exit == 0, "{records:?}");
+    }
 }

@@ -114,3 +114,34 @@ async fn killed_while_it_writes_the_next_start_goes_on_with_a_whole_chain() {
     assert_eq!(of(folder.path(), Kind::Started).len(), 5);
     assert_eq!(of(folder.path(), Kind::Stopped).len(), 1, "only the last end was in order");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_talks_without_end_overwrites_nothing_of_what_the_car_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = "segment_kib = 64\ntotal_mib = 1\n[service]\ncalls_per_second = 0\n";
+    let rig = Rig::start(keeping(folder.path()).config(small)).await;
+    let client = client(&rig).await;
+    let object = journal(&client).await;
+    cool(&client.open().await).await;
+    let executed = of(folder.path(), Kind::Executed).len();
+    let flood = client.open().await;
+    let long = calls(&vec![("set_fan_speed", json!({"level": "x".repeat(700)})); 28]).to_string();
+    for _ in 0..400 {
+        flood.verify(&long).await.unwrap();
+    }
+    until("the count of what is left out", || async { object.dropped().await.unwrap() > 100 }).await;
+    // What is done meanwhile is recorded whoever did what before.
+    heard(&flood, "Set the fan to 5.").await;
+    execute(&flood, &calls(&[("set_fan_speed", json!({"level": 5}))])).await;
+    let _rig = ended(rig).await;
+    verify(folder.path()).unwrap();
+    let calls = of(folder.path(), Kind::Executed);
+    assert!(executed > 2 && calls.len() > executed, "{executed} before, {} after", calls.len());
+    assert!(calls.last().unwrap().body["call"]["arguments"]["level"] == 5, "{:?}", calls.last());
+    let left_out = of(folder.path(), Kind::Dropped);
+    assert!(left_out.iter().any(|r| r.body["user"].is_number()), "{left_out:?}");
+    // What is there comes out again, and what rests on what was left out is not guessed.
+    let (folder, policy) = (folder.path().to_str().unwrap(), super::rig::cabin_blob().to_str().unwrap());
+    let told = printed(&["replay", "--policy", policy, "--journal", folder], 0);
+    assert!(told.contains(" 0 differ"), "{told}");
+}

@@ -45,3 +45,31 @@ async fn a_companion_that_the_driver_has_taken_back_counts_against_its_rule() {
             .contains("window_driver_position 25 -> 0 -> 25 by request")
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_counts_once_however_many_of_its_values_go_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = Rig::start(keeping(folder.path())).await;
+    let client = client(&rig).await;
+    let session = client.open().await;
+    let windows = calls(&[("open_close_window", json!({"window": "ALL", "percentage": 60}))]);
+    heard(&session, "Open all windows to 60 percent.").await;
+    execute(&session, &windows).await;
+    cool(&session).await;
+    heard(&session, "Turn off the air conditioning.").await;
+    execute(&session, &calls(&[("set_air_conditioning", json!({"on": false}))])).await;
+    heard(&session, "Open all windows to 60 percent.").await;
+    execute(&session, &windows).await;
+    let object = journal(&client).await;
+    until("the count", || async { object.undone().await.unwrap().contains_key("ac-closes-windows") }).await;
+    let (actions, undone) = (object.actions().await.unwrap(), object.undone().await.unwrap());
+    for (name, count) in &undone {
+        assert!(actions.get(name).is_some_and(|actions| count <= actions), "{name}: {undone:?} of {actions:?}");
+    }
+    let _rig = ended(rig).await;
+    let records = of(folder.path(), Kind::Undone);
+    let of_the_rule: Vec<_> = records.iter().filter(|r| r.body["rule"] == "ac-closes-windows").collect();
+    let firsts = of_the_rule.iter().filter(|r| r.body["first"] == true).count() as u64;
+    assert!(of_the_rule.len() > 1 && firsts == undone["ac-closes-windows"], "{of_the_rule:?}");
+    assert!(of_the_rule.iter().all(|r| r.body["policy"].is_string()));
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use obligato::service::{BUS_NAME, Bus, ProvidersProxy, Refusal};
 use obligato::state::{Clock, SystemClock};
-use obligato::vehicle::PROVIDER_INTERFACE;
+use obligato::vehicle::{PROVIDER_INTERFACE, PROVIDER_PATH};
 use tokio::time::sleep;
 use tokio_stream::StreamExt;
 use zbus::Connection;
@@ -17,8 +17,6 @@ use crate::Error;
 use crate::store::{Store, StoreError};
 use crate::tools::{self, Tool};
 
-/// The object that is called.
-const OBJECT: &str = "/org/obligato/SampleProvider1";
 /// Pause before a registration that came too early or too often is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -77,7 +75,7 @@ pub(crate) async fn serve(bus: &Bus, name: &str, store: Store) -> Result<(), Err
     let tools = Arc::new(tools::all());
     let registration = tools::registration(&tools);
     let provider = Provider { store: Arc::new(Mutex::new(store)), tools };
-    let connection = bus.builder().serve_at(OBJECT, provider).name(name).build().await?;
+    let connection = bus.builder().serve_at(PROVIDER_PATH, provider).name(name).build().await?;
     let names = DBusProxy::new(&connection).await?;
     let mut owners = names.receive_name_owner_changed_with_args(&[(0, BUS_NAME)]).await?;
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
@@ -100,7 +98,7 @@ pub(crate) async fn serve(bus: &Bus, name: &str, store: Store) -> Result<(), Err
 async fn register(connection: &Connection, tools: &[(String, String, String)]) -> Result<(), Error> {
     let harness = ProvidersProxy::new(connection).await?;
     loop {
-        let object = ObjectPath::try_from(OBJECT)?;
+        let object = ObjectPath::try_from(PROVIDER_PATH)?;
         match harness.register(object, tools.to_vec()).await {
             Ok(()) => {
                 eprintln!("obligato-sample-provider: {} tools are registered", tools.len());

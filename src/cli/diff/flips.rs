@@ -80,7 +80,7 @@ pub(super) fn flips(old: &[Judged], new: &[Judged]) -> Vec<Flip> {
     let mut flips = Vec::new();
     for (before, after) in old.iter().zip(new) {
         for (was, is) in before.turns.iter().zip(&after.turns) {
-            if was.report.verdict != is.report.verdict || was.report.amended != is.report.amended {
+            if !was.report.moves_as(&is.report) {
                 flips.push(Flip {
                     id: before.id.clone(),
                     index: was.index,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use crate::cli::CliError;
+use crate::cli::readable::{self, Read};
 use crate::cli::replay::Judged;
 use crate::journal::{Judgement, Kind, Record, records};
 use crate::model::VerdictReport;
@@ -20,22 +21,30 @@ struct Pairs {
     is: BTreeMap<Talk, BTreeMap<u32, VerdictReport>>,
     /// Verdicts of other policies.
     foreign: usize,
-    /// Candidates that were in shadow.
-    candidates: BTreeSet<String>,
+    /// Other candidates that were in shadow.
+    beside: BTreeSet<String>,
+}
+
+/// The verdicts of two policies on the same drafts.
+pub(super) struct Shadowed {
+    pub(super) was: Vec<Judged>,
+    pub(super) is: Vec<Judged>,
+    /// Whether the journal could be read and proved as a whole.
+    pub(super) whole: bool,
 }
 
 /// The verdicts of two policies on the same drafts.
 ///
 /// # Errors
-/// [`CliError`] when the journal cannot be read.
-pub(super) fn read(folder: &Path, old: &Policy, new: &Policy) -> Result<(Vec<Judged>, Vec<Judged>), CliError> {
+/// [`CliError`] when the journal cannot be read, or holds no draft that both judged: nothing was compared then.
+pub(super) fn read(folder: &Path, old: &Policy, new: &Policy) -> Result<Shadowed, CliError> {
     let mut pairs = Pairs::default();
-    for record in records(folder)? {
-        pairs.take(record?, old, new);
-    }
-    if pairs.is.is_empty() {
-        return Err(pairs.nothing(folder, new));
-    }
+    let whole = readable::each(records(folder)?, |read| {
+        if let Read::Record(record) = read {
+            pairs.take(record, old, new);
+        }
+        Ok(())
+    })?;
     if pairs.foreign > 0 {
         eprintln!("obligato: {} verdicts in the journal are of other policies and are left out", pairs.foreign);
     }
@@ -46,7 +55,7 @@ pub(super) fn read(folder: &Path, old: &Policy, new: &Policy) -> Result<(Vec<Jud
         for (number, report) in judged {
             let Some(other) = beside.get(number) else { continue };
             // Where both agree, the record of the candidate does not repeat the findings.
-            let same = other.verdict == report.verdict && other.amended == report.amended;
+            let same = other.moves_as(report);
             ours.push((*number as usize, report.clone()));
             theirs.push((*number as usize, if same { report.clone() } else { other.clone() }));
         }
@@ -54,25 +63,20 @@ pub(super) fn read(folder: &Path, old: &Policy, new: &Policy) -> Result<(Vec<Jud
         was.push(Judged::told(id.clone(), ours));
         is.push(Judged::told(id, theirs));
     }
-    Ok((was, is))
+    if was.iter().all(|one: &Judged| one.turns.is_empty()) {
+        let others: Vec<&str> = pairs.beside.iter().map(String::as_str).collect();
+        return Err(CliError::Unknown(format!(
+            "{}: holds no draft that {} judged and {} judged beside it, so nothing is compared; in shadow it has {}",
+            folder.display(),
+            old.hash,
+            new.hash,
+            if others.is_empty() { "no candidate (`[shadow] policy`)".to_owned() } else { others.join(", ") }
+        )));
+    }
+    Ok(Shadowed { was, is, whole })
 }
 
 impl Pairs {
-    /// A comparison with nothing must not look like one that found no difference.
-    fn nothing(&self, folder: &Path, new: &Policy) -> CliError {
-        let others: Vec<&str> = self.candidates.iter().map(String::as_str).collect();
-        let held = match others.as_slice() {
-            [] => "no candidate was in shadow".to_owned(),
-            others => format!("in shadow were {}", others.join(", ")),
-        };
-        let why = format!(
-            "it holds no verdict of `{}` ({}) in shadow: {held}; name the file that `[shadow] policy` named, or judge \
-             recorded conversations with --replay",
-            new.id, new.hash
-        );
-        CliError::Transcript { path: folder.display().to_string(), why }
-    }
-
     fn take(&mut self, record: Record, old: &Policy, new: &Policy) {
         let Some(place) = record.place else { return };
         let text = |name: &str| record.body.get(name).and_then(|v| v.as_str()).unwrap_or_default();
@@ -85,7 +89,7 @@ impl Pairs {
                 self.was.entry(talk).or_default().insert(judged.number, judged.report);
             }
             Kind::Shadow if text("of") == "candidate" && text("policy") != new.hash.to_string() => {
-                self.candidates.insert(text("policy").to_owned());
+                self.beside.insert(text("policy").to_owned());
             }
             Kind::Shadow if text("of") == "candidate" => {
                 let number = record.body.get("number").and_then(|n| n.as_u64()).and_then(|n| u32::try_from(n).ok());

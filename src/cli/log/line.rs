@@ -9,7 +9,7 @@ use super::when;
 use crate::journal::{Kind, Record};
 
 /// Digits of a hash that a person compares.
-const SHORT: usize = 12;
+pub(super) const SHORT: usize = 12;
 
 pub(super) fn print(out: &mut impl Write, record: &Record) -> io::Result<()> {
     write!(out, "{} #{:<6}", when::told(record.time), record.seq)?;
@@ -17,7 +17,8 @@ pub(super) fn print(out: &mut impl Write, record: &Record) -> io::Result<()> {
         let session = place.session.rsplit('/').next().unwrap_or_default();
         write!(out, " {session}.{:<4}", place.turn)?;
     }
-    writeln!(out, " {:<9} {}", record.kind.as_str(), summary(record))?;
+    let proved = if record.proved { "" } else { " (not proved)" };
+    writeln!(out, " {:<9} {}{proved}", record.kind.as_str(), summary(record))?;
     for finding in findings(record) {
         let rule = said(finding, "rule").map(|r| format!(" {r}")).unwrap_or_default();
         let source = said(finding, "source").map(|s| format!(" ({s})")).unwrap_or_default();
@@ -67,6 +68,11 @@ fn summary(record: &Record) -> String {
             let version = body.get("version").map(Json::to_string).unwrap_or_default();
             format!("{}: version {version}{}", text(body, "what"), by_user(body))
         }
+        Kind::Session if text(body, "what") == "opened" => {
+            let user = body.get("user").map(Json::to_string).unwrap_or_default();
+            let by = said(body, "connection").map_or_else(|| "for all of them".to_owned(), |c| format!("by {c}"));
+            format!("opened: user {user}, {by}")
+        }
         Kind::Session => format!("{}: {}", text(body, "what"), text(body, "why")),
         Kind::Undone => format!(
             "{} {} -> {} -> {} by {}, {} ms after {}",
@@ -78,7 +84,7 @@ fn summary(record: &Record) -> String {
             body.get("after_ms").map(Json::to_string).unwrap_or_default(),
             said(body, "rule").map_or_else(|| "a request".to_owned(), |rule| format!("rule {rule}")),
         ),
-        Kind::Opened | Kind::Recovered | Kind::Fault | Kind::Stopped | Kind::Dropped => {
+        Kind::Opened | Kind::Recovered | Kind::Fault | Kind::Stopped | Kind::Dropped | Kind::Unknown => {
             let members = body.as_object().into_iter().flatten();
             members.map(|(name, value)| format!("{name} {}", words(Some(value)))).collect::<Vec<_>>().join(", ")
         }

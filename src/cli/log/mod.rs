@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
+use super::readable::{self, Read};
 use super::{CliError, Exit, output};
 use crate::journal::{JournalError, Record, newer, records, verify};
 use filter::Filter;
@@ -20,8 +21,8 @@ const EVERY: Duration = Duration::from_millis(250);
 
 /// Show, prove or export the decision journal
 ///
-/// Exit code 1 when `--verify` finds the chain broken; the message names the first record that is altered,
-/// missing or out of place.
+/// Exit code 1 when the chain is broken, or holds no record that it should: the message names what is altered,
+/// missing or out of place. Without `--verify`, what can be read behind a break is shown all the same.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Folder of the journal
@@ -33,6 +34,9 @@ pub(super) struct Args {
     /// Prove the whole chain
     #[arg(long, conflicts_with = "export")]
     verify: bool,
+    /// With `--verify`: a hash that was kept elsewhere (the property `Head`), which a record must have
+    #[arg(long, value_name = "HASH", requires = "verify")]
+    head: Option<String>,
     /// Write to a file: records a line, or, where it ends in `.parquet`, one row a finding
     #[arg(long, value_name = "OUT")]
     export: Option<PathBuf>,
@@ -57,7 +61,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let filter =
         Filter { session: args.session.clone(), gate: args.gate.clone(), rule: args.rule.clone(), since: args.since };
     if args.verify {
-        return proved(&args.folder, args.json);
+        return proved(&args.folder, args.head.as_deref(), args.json);
     }
     if let Some(out) = &args.export {
         return export(&args.folder, out, &filter);
@@ -66,19 +70,20 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let mut shown = 0;
     loop {
         let mut out = output::screen();
-        for record in newer(&args.folder, last)? {
-            let record = record?;
-            last = record.seq;
+        let whole = readable::each(newer(&args.folder, last)?, |read| {
+            let Read::Record(record) = read else { return Ok(()) };
+            last = last.max(record.seq);
             if filter.takes(&record) {
                 shown += 1;
                 show(&mut out, &record, args.json).map_err(CliError::output)?;
             }
-        }
+            Ok(())
+        })?;
         if !args.follow {
             if shown == 0 && !args.json {
                 eprintln!("obligato: no record fits");
             }
-            return Ok(Exit::Done);
+            return Ok(if whole { Exit::Done } else { Exit::No });
         }
         out.flush().map_err(CliError::output)?;
         drop(out);
@@ -105,18 +110,51 @@ fn show(out: &mut impl Write, record: &Record, json: bool) -> io::Result<()> {
     line::print(out, record)
 }
 
-/// A record with its hash.
+/// A record with its hash; one behind a break says that it is not proved.
 fn whole(record: &Record) -> serde_json::Value {
     let mut json = serde_json::to_value(record).unwrap_or_default();
     if let Some(map) = json.as_object_mut() {
         map.insert("hash".to_owned(), record.hash.clone().into());
+        if !record.proved {
+            map.insert("proved".to_owned(), false.into());
+        }
     }
     json
 }
 
-fn proved(folder: &Path, json: bool) -> Result<Exit, CliError> {
+/// The number of the record with a hash, or with one that begins so.
+fn place_of(folder: &Path, head: &str) -> Result<Option<u64>, CliError> {
+    let head = head.trim().to_ascii_lowercase();
+    if head.len() < line::SHORT || !head.bytes().all(|b| b.is_ascii_hexdigit()) {
+        let what = format!("`{head}` is no hash of a record: at least {} hexadecimal digits", line::SHORT);
+        return Err(CliError::Unknown(what));
+    }
+    for record in records(folder)? {
+        let record = record?;
+        if record.hash.starts_with(&head) {
+            return Ok(Some(record.seq));
+        }
+    }
+    Ok(None)
+}
+
+fn proved(folder: &Path, head: Option<&str>, json: bool) -> Result<Exit, CliError> {
     let mut out = output::screen();
-    let (told, exit) = match verify(folder) {
+    let found = verify(folder);
+    // A journal that was ever opened has a record, and one that was kept elsewhere is in it.
+    let missing = match (&found, head) {
+        (Ok(found), _) if found.records == 0 => Some("there is no record: nothing is proved".to_owned()),
+        (Ok(_), Some(head)) if place_of(folder, head)?.is_none() => Some(format!(
+            "the chain is whole, and no record has the hash {head}: its end was cut off, it is another journal, or \
+             the record was dropped for space"
+        )),
+        _ => None,
+    };
+    let (told, exit) = match found {
+        Ok(_) if missing.is_some() => {
+            let why = missing.unwrap_or_default();
+            (if json { serde_json::json!({"whole": false, "why": why}).to_string() } else { why }, Exit::No)
+        }
         Ok(found) if json => {
             let torn = found.torn.map(|t| t.bytes);
             let told = serde_json::json!({
@@ -155,33 +193,52 @@ fn proved(folder: &Path, json: bool) -> Result<Exit, CliError> {
 fn export(folder: &Path, path: &Path, filter: &Filter) -> Result<Exit, CliError> {
     let error = |source| CliError::File { path: path.display().to_string(), source };
     output::apart(output::inside(folder), [path])?;
+    if lies_in(path, folder) {
+        let what = format!(
+            "{}: lies in the journal's own folder and might be read as a part of it; write elsewhere",
+            path.display()
+        );
+        return Err(CliError::Unknown(what));
+    }
     let mut taken = Vec::new();
-    for record in records(folder)? {
-        let record = record?;
-        if filter.takes(&record) {
+    let proved = readable::each(records(folder)?, |read| {
+        if let Read::Record(record) = read
+            && filter.takes(&record)
+        {
             taken.push(record);
         }
-    }
+        Ok(())
+    })?;
     if path.extension().is_some_and(|e| e == "parquet") {
-        return columns(path, &taken);
+        columns(path, &taken)?;
+    } else {
+        output::whole(path, |file| taken.iter().try_for_each(|record| writeln!(file, "{}", whole(record))))
+            .map_err(error)?;
+        println!("{} records", taken.len());
     }
-    output::whole(path, |file| taken.iter().try_for_each(|record| writeln!(file, "{}", whole(record))))
-        .map_err(error)?;
-    println!("{} records", taken.len());
-    Ok(Exit::Done)
+    Ok(if proved { Exit::Done } else { Exit::No })
+}
+
+/// Whether a file that need not be there yet lies in a folder, or below it.
+fn lies_in(path: &Path, folder: &Path) -> bool {
+    let around = path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (around.canonicalize(), folder.canonicalize()) {
+        (Ok(around), Ok(folder)) => around.starts_with(folder),
+        _ => false,
+    }
 }
 
 #[cfg(feature = "parquet")]
-fn columns(path: &Path, records: &[Record]) -> Result<Exit, CliError> {
+fn columns(path: &Path, records: &[Record]) -> Result<(), CliError> {
     let rows = parquet::rows(records);
     output::whole(path, |file| parquet::write(file, &rows))
         .map_err(|source| CliError::File { path: path.display().to_string(), source })?;
     println!("{} rows", rows.len());
-    Ok(Exit::Done)
+    Ok(())
 }
 
 #[cfg(not(feature = "parquet"))]
-fn columns(path: &Path, _: &[Record]) -> Result<Exit, CliError> {
+fn columns(path: &Path, _: &[Record]) -> Result<(), CliError> {
     let why = "this build writes no Parquet; build with the feature `parquet`, or export to a `.jsonl`";
     Err(CliError::Unknown(format!("{}: {why}", path.display())))
 }

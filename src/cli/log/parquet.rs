@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use parquet::basic::Compression;
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -38,6 +38,7 @@ const SCHEMA: &str = "message finding {
     optional int32 remedies;
     optional binary tool (UTF8);
     optional binary outcome (UTF8);
+    required boolean proved;
 }";
 
 /// One row.
@@ -59,6 +60,8 @@ pub(super) struct Row {
     remedies: Option<i32>,
     tool: Option<String>,
     outcome: Option<String>,
+    /// False behind a break of the chain.
+    proved: bool,
 }
 
 fn some(json: &Json, name: &str) -> Option<String> {
@@ -79,6 +82,7 @@ fn of(record: &Record) -> Vec<Row> {
         session: record.place.as_ref().map(|p| p.session.clone()),
         turn: record.place.as_ref().and_then(|p| i32::try_from(p.turn).ok()),
         policy: some(body, "policy"),
+        proved: record.proved,
         ..Row::default()
     };
     match record.kind {
@@ -93,6 +97,8 @@ fn of(record: &Record) -> Vec<Row> {
             let found: Vec<Row> = findings(record).map(|f| finding(&verdict, f)).collect();
             if found.is_empty() { vec![verdict] } else { found }
         }
+        // One row an action, however many of its values went back.
+        Kind::Undone if body.get("first").and_then(Json::as_bool) == Some(false) => Vec::new(),
         Kind::Executed | Kind::Undone => {
             let call = body.get("call").unwrap_or(&Json::Null);
             let (rule, tool) = (some(call, "by"), some(call, "tool"));
@@ -148,6 +154,7 @@ fn columns<W: Write + Send>(file: W, rows: &[Row]) -> Result<(), ParquetError> {
         small(&mut group, rows.iter().map(|r| r.remedies))?;
         words(&mut group, rows.iter().map(|r| r.tool.as_deref()), false)?;
         words(&mut group, rows.iter().map(|r| r.outcome.as_deref()), false)?;
+        flags(&mut group, rows.iter().map(|r| Some(r.proved)), true)?;
         group.close()?;
     }
     writer.close()?;
@@ -178,6 +185,7 @@ macro_rules! column {
     };
 }
 column!(integers, i64, Int64Type);
+column!(flags, bool, BoolType);
 column!(bytes, ByteArray, ByteArrayType);
 column!(optional_small, i32, Int32Type);
 column!(optional_reals, f64, DoubleType);

@@ -162,6 +162,15 @@ found = ["airing"]
     }
 
     #[test]
+    fn a_rule_in_shadow_keeps_its_tests_and_theirs_hold_it() {
+        let trials = tried(&format!("@shadow {RULE}"), TEST);
+        assert!(trials.good(), "{trials:?}");
+        assert_eq!(tried(&format!("@shadow {RULE}"), "").weak, [Weak::Rule("airing".to_owned())]);
+        let wrong = tried(&format!("@shadow {RULE}"), &TEST.replace("\"amend\"", "\"clear\""));
+        assert_eq!(wrong.failures.len(), 1, "{wrong:?}");
+    }
+
+    #[test]
     fn every_mismatch_is_told() {
         let wrong = TEST.replace("\"amend\"", "\"clear\"").replace("vent: NORTH", "vent: SOUTH");
         let trials = tried(RULE, &wrong);

@@ -65,9 +65,9 @@ impl Counts {
         add(&mut self.actions, action.rule().map_or(REQUEST, |rule| rule.as_str()));
     }
 
-    pub(super) fn shadowed(&mut self, of: &str, was: &str, report: &VerdictReport) {
+    pub(super) fn shadowed(&mut self, of: &str, same: bool, report: &VerdictReport) {
         if of == "candidate" {
-            add(&mut self.candidate, if report.verdict.as_str() == was { "same" } else { "other" });
+            add(&mut self.candidate, if same { "same" } else { "other" });
         } else {
             report.findings.iter().filter_map(|f| f.rule.as_deref()).for_each(|rule| add(&mut self.shadow, rule));
         }

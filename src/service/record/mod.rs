@@ -14,6 +14,7 @@ mod object;
 mod scribe;
 mod settings;
 mod shadow;
+mod share;
 mod undone;
 mod weight;
 
@@ -106,9 +107,14 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// A session was opened or closed.
-    pub(super) fn session(&self, path: &str, turn: u32, what: &str, why: &str) {
-        self.note(Note::Entry(Entry::session(Place::new(path, turn), what, why)));
+    /// A session was opened for a user, by a connection or for all of that user's.
+    pub(super) fn opened(&self, path: &str, user: u32, connection: Option<&str>) {
+        self.note(Note::Entry(Entry::opened(Place::new(path, 0), user, connection)));
+    }
+
+    /// A session was closed.
+    pub(super) fn closed(&self, path: &str, turn: u32, why: &str) {
+        self.note(Note::Entry(Entry::closed(Place::new(path, turn), why)));
     }
 
     /// Writes what is still waiting and ends; not for longer than [`PARTING`].

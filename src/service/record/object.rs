@@ -64,7 +64,8 @@ impl JournalObject {
         self.recorder.counts.borrow().records
     }
 
-    /// Records lost because the queue was full or the medium refused them.
+    /// Records lost because the queue was full or the medium refused them, or left out because their user had used up
+    /// its share of the journal.
     #[zbus(property)]
     async fn dropped(&self) -> u64 {
         self.recorder.counts.borrow().dropped
@@ -106,7 +107,7 @@ impl JournalObject {
         self.tally(|counts| &counts.actions)
     }
 
-    /// Values that such calls had set and that were changed back within a minute, by the same names.
+    /// Of which undone, by the same names: a value that the call had set was changed back within a minute.
     #[zbus(property)]
     async fn undone(&self) -> HashMap<String, u64> {
         self.tally(|counts| &counts.undone)
@@ -118,7 +119,8 @@ impl JournalObject {
         self.tally(|counts| &counts.shadow)
     }
 
-    /// Verdicts that the candidate shares (`same`) and that it does not (`other`).
+    /// Drafts with which as much would have happened under the candidate (`same`: verdict, and calls that are
+    /// cleared), and others (`other`).
     #[zbus(property)]
     async fn candidate(&self) -> HashMap<String, u64> {
         self.tally(|counts| &counts.candidate)

@@ -9,7 +9,8 @@ use tokio::sync::{mpsc, watch};
 
 use super::counts::{REQUEST, add};
 use super::shadow::Shadow;
-use super::{Counts, Standing, Work};
+use super::share::{Allowed, Shares, short};
+use super::{Counts, Standing, Work, weight};
 use crate::journal::{Action, Entry, Journal, JournalError, Judgement, Kind, Note, Place, Settings};
 use crate::model::VerdictReport;
 use crate::policy::Policy;
@@ -33,6 +34,10 @@ pub(super) struct Scribe {
     lost: Arc<AtomicU64>,
     /// How much of it the journal knows.
     told: u64,
+    /// What each user may still write.
+    shares: Shares,
+    /// Records of users that had used up their shares.
+    left_out: u64,
     shadow: Option<Shadow>,
     traces: Option<Traces>,
     watching: mpsc::UnboundedSender<Box<Action>>,
@@ -47,7 +52,21 @@ impl Scribe {
         (shadow, traces): (Option<Shadow>, Option<Traces>),
         watching: mpsc::UnboundedSender<Box<Action>>,
     ) -> Self {
-        Self { settings, journal: None, retry: None, counts, standing, lost, told: 0, shadow, traces, watching }
+        let shares = Shares::of(settings.as_ref().map_or(u64::MAX, |settings| settings.total_bytes));
+        Self {
+            settings,
+            journal: None,
+            retry: None,
+            counts,
+            standing,
+            lost,
+            told: 0,
+            shares,
+            left_out: 0,
+            shadow,
+            traces,
+            watching,
+        }
     }
 
     pub(super) fn run(mut self, work: &Receiver<Work>, waiting: &AtomicUsize) {
@@ -119,17 +138,20 @@ impl Scribe {
     /// Counts and logs what an entry says.
     fn look(&mut self, entry: &Entry) {
         let text = |name: &str| entry.body.get(name).and_then(|v| v.as_str()).unwrap_or_default();
+        let flag = |name: &str| entry.body.get(name).and_then(|v| v.as_bool()).unwrap_or_default();
         let (session, turn) = entry.place.as_ref().map_or(("", 0), |p| (p.session.as_str(), p.turn));
         match entry.kind {
             Kind::Undone => {
                 let rule = entry.body.get("rule").and_then(|v| v.as_str()).unwrap_or(REQUEST);
-                self.counts.send_modify(|counts| add(&mut counts.undone, rule));
+                if flag("first") {
+                    self.counts.send_modify(|counts| add(&mut counts.undone, rule));
+                }
                 tracing::info!(session, turn, rule, field = text("field"), how = text("how"), "an action was undone");
             }
             Kind::Shadow => {
                 let report = entry.body.get("report").cloned().unwrap_or_default();
                 if let Ok(report) = serde_json::from_value::<VerdictReport>(report) {
-                    self.counts.send_modify(|counts| counts.shadowed(text("of"), text("was"), &report));
+                    self.counts.send_modify(|counts| counts.shadowed(text("of"), flag("same"), &report));
                 }
             }
             Kind::Executed => {
@@ -144,18 +166,31 @@ impl Scribe {
     }
 
     fn append(&mut self, entry: Entry) {
+        let allowed = self.shares.take(&entry, weight::record(&entry), Instant::now());
+        // What is missing before this record stands before it.
         self.account();
-        self.write(entry);
+        match allowed {
+            Allowed::Whole => drop(self.write(entry)),
+            Allowed::Short => drop(self.write(short(entry))),
+            Allowed::Nothing => {
+                self.left_out = self.left_out.saturating_add(1);
+                self.counts.send_modify(|counts| counts.dropped = counts.dropped.saturating_add(1));
+            }
+        }
     }
 
     /// Brings into the journal that something is missing from it.
     fn account(&mut self) {
+        for (user, records) in self.shares.left_out(Instant::now()) {
+            self.write(Entry::left_out(records, user));
+        }
         let lost = self.lost.load(Ordering::Acquire);
         let missing = lost.saturating_sub(self.told);
         if missing == 0 {
             return;
         }
-        self.counts.send_modify(|counts| counts.dropped = lost);
+        let left_out = self.left_out;
+        self.counts.send_modify(|counts| counts.dropped = lost.saturating_add(left_out));
         if self.settings.is_none()
             || self.write(Entry::dropped(missing, "the queue was full, or they could not be written"))
         {

@@ -127,11 +127,10 @@ impl Bench {
     fn judge(&mut self, place: Place, policy: &Arc<Policy>, judgement: &Judgement) {
         let awake = self.awake(policy);
         let lane = self.lanes.entry(place.session.clone()).or_default();
-        let was = judgement.report.verdict;
         if let Some(candidate) = &self.candidate {
             let again = lane.candidate.get_or_insert_with(|| Again::new(candidate));
             if let Some(mut report) = again.judge(candidate, &self.limits, place.turn, judgement) {
-                if report.verdict == was && report.amended == judgement.report.amended {
+                if report.moves_as(&judgement.report) {
                     report.findings.clear(); // what both say stands in the record of the verdict
                 }
                 note(self.sink.as_ref(), &place, "candidate", candidate.hash, judgement, &report);

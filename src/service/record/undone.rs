@@ -5,6 +5,7 @@
 //! and for a number at least half of the way there.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
@@ -30,9 +31,16 @@ const READING: Duration = Duration::from_secs(2);
 /// Fields that are watched at once: a turn changes a handful, a minute has a few turns.
 const MOST: usize = 256;
 
+/// A call that is watched.
+struct Call {
+    action: Action,
+    /// Whether something of it was undone already: it counts once, however many fields go back.
+    undone: AtomicBool,
+}
+
 /// One watched field.
 struct Watched {
-    action: Arc<Action>,
+    call: Arc<Call>,
     cell: CellIx,
     before: Value,
     ours: Value,
@@ -76,17 +84,17 @@ impl Watch {
 
     /// Takes in a call of ours: what it undoes, and what is to be watched from here on.
     pub(super) fn acted(&mut self, action: Action, now: Instant) {
-        let action = Arc::new(action);
         for changed in &action.changed {
-            let same = |w: &Watched| w.cell == changed.cell && w.action.policy.hash == action.policy.hash;
+            let same = |w: &Watched| w.cell == changed.cell && w.call.action.policy.hash == action.policy.hash;
             let Some(at) = self.watched.iter().position(same) else { continue };
             let watched = self.watched.swap_remove(at);
             if action.rule().is_none() && went_back(&watched, &changed.ours) {
                 self.tell(&watched, &changed.ours, "request", now);
             }
         }
-        self.watched.extend(action.changed.iter().map(|changed| Watched {
-            action: action.clone(),
+        let call = Arc::new(Call { action, undone: AtomicBool::new(false) });
+        self.watched.extend(call.action.changed.iter().map(|changed| Watched {
+            call: call.clone(),
             cell: changed.cell,
             before: changed.before.clone(),
             ours: changed.ours.clone(),
@@ -106,7 +114,7 @@ impl Watch {
         }
         let mut reads: Vec<(Arc<Policy>, ToolIx)> = Vec::new();
         for watched in &self.watched {
-            let policy = &watched.action.policy;
+            let policy = &watched.call.action.policy;
             if let Some(read) = reading(policy, watched.cell)
                 && !reads.iter().any(|(known, r)| *r == read && known.hash == policy.hash)
             {
@@ -115,7 +123,7 @@ impl Watch {
         }
         for (policy, read) in reads {
             let Some(world) = self.read(&policy, read).await else { continue };
-            let mine = |w: &Watched| w.action.policy.hash == policy.hash && reading(&policy, w.cell) == Some(read);
+            let mine = |w: &Watched| w.call.action.policy.hash == policy.hash && reading(&policy, w.cell) == Some(read);
             let (looked, rest): (Vec<Watched>, Vec<Watched>) = self.watched.drain(..).partition(mine);
             self.watched = rest;
             for watched in looked {
@@ -140,13 +148,14 @@ impl Watch {
     }
 
     fn tell(&self, watched: &Watched, value: &Value, how: &str, now: Instant) {
-        let policy = &watched.action.policy;
+        let policy = &watched.call.action.policy;
         let field = policy.model.field_name(watched.cell).unwrap_or_default();
         let attribute = policy.model.owner(watched.cell).and_then(|(a, _)| policy.model.attribute(a));
         let resolution = attribute.map(|a| a.resolution).unwrap_or_default();
         let values = [&watched.before, &watched.ours, value].map(|v| v.display(resolution));
         let after = now.duration_since(watched.since);
-        self.sink.note(Note::Entry(Entry::undone(&watched.action, &field, values, how, after)));
+        let first = !watched.call.undone.swap(true, Ordering::Relaxed);
+        self.sink.note(Note::Entry(Entry::undone(&watched.call.action, &field, values, how, after, first)));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::journal::{Drafted, Note};
+use crate::journal::{Drafted, Entry, Note};
 
 /// What a note takes besides its texts.
 const BASE: usize = 1_024;
@@ -10,12 +10,21 @@ const BASE: usize = 1_024;
 /// Bytes of a note: its texts, and a fixed sum for the rest.
 pub(super) fn weight(note: &Note) -> usize {
     let texts = match note {
-        Note::Entry(entry) => entry.body.iter().map(|(name, value)| name.len() + json(value)).sum(),
+        Note::Entry(entry) => body(entry),
         // What the ground holds was heard or said by the session, whose own caps bound it.
         Note::Judged { judgement, .. } => draft(&judgement.draft).saturating_mul(2),
         Note::Acted(action) => action.call.arguments.iter().map(|(name, value)| name.len() + json(value)).sum(),
     };
     BASE.saturating_add(texts)
+}
+
+/// Bytes of a record, roughly.
+pub(super) fn record(entry: &Entry) -> usize {
+    BASE / 4 + body(entry)
+}
+
+fn body(entry: &Entry) -> usize {
+    entry.body.iter().map(|(name, value)| name.len() + json(value)).sum()
 }
 
 fn draft(draft: &Drafted) -> usize {

@@ -39,6 +39,10 @@ impl Student for Fragile {
     }
 }
 
+fn listener() -> OwnedUniqueName {
+    OwnedUniqueName::try_from(":1.7").unwrap()
+}
+
 struct Rig {
     runtime: Runtime,
     worker: Worker,
@@ -86,7 +90,7 @@ impl Rig {
 
     fn say(&self, session: &Arc<OpenSession>) -> (u32, UnboundedReceiver<Told>) {
         let (tell, told) = unbounded_channel();
-        let (turn, cancel) = session.claim(tell.clone()).unwrap();
+        let (turn, cancel) = session.claim(tell.clone(), listener()).unwrap();
         let task = Task::Turn(Heard::text("close the windows"));
         let job = Job { session: session.clone(), turn, cancel, task, told: tell };
         assert!(self.worker.give(Work::Job(job)));
@@ -143,7 +147,7 @@ fn a_session_has_one_turn_at_a_time_and_answers_at_once_meanwhile() {
     let session = rig.open();
     let (turn, told) = rig.say(&session);
     let (tell, _) = unbounded_channel();
-    assert!(matches!(session.claim(tell), Err(Refusal::Busy(_))));
+    assert!(matches!(session.claim(tell, listener()), Err(Refusal::Busy(_))));
     assert!(matches!(session.between_turns(|_| ()), Err(Refusal::Busy(_))));
     assert!(matches!(session.cancel(turn + 1), Err(Refusal::NoTurn(_))));
     rig.student.send(false).unwrap();
@@ -151,7 +155,7 @@ fn a_session_has_one_turn_at_a_time_and_answers_at_once_meanwhile() {
     assert!(matches!(rig.end(told), Told::Replied(report) if report.done == Done::Cancelled));
     session.finish(turn);
     let (tell, _) = unbounded_channel();
-    assert!(matches!(session.claim(tell), Err(Refusal::NoSession(_))));
+    assert!(matches!(session.claim(tell, listener()), Err(Refusal::NoSession(_))));
 }
 
 #[test]

@@ -28,6 +28,11 @@ use crate::vehicle::{Answer, Cause, Trouble};
 ///   `unknown` (it may have taken effect, `result` says why nobody can tell).
 pub const PROVIDER_INTERFACE: &str = "org.obligato.Provider1";
 
+/// Where every provider has its object. The policy of the bus keeps everybody but the guard away from
+/// [`PROVIDER_INTERFACE`] there; a file of the provider's own may let them in again, so a provider looks who calls:
+/// the owner of the guard's name, and nobody else.
+pub const PROVIDER_PATH: &str = "/org/obligato/Provider1";
+
 /// Longest result in bytes: some hundred times the largest of the cabin.
 pub const RESULT_BYTES: usize = 256 * 1024;
 

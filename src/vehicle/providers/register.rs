@@ -33,7 +33,8 @@ pub struct Applicant {
     pub connection: zbus::Connection,
     /// The provider's connection.
     pub owner: zbus::names::OwnedUniqueName,
-    /// Its object with [`PROVIDER_INTERFACE`](super::PROVIDER_INTERFACE).
+    /// Its object with [`PROVIDER_INTERFACE`](super::PROVIDER_INTERFACE), on a bus at
+    /// [`PROVIDER_PATH`](super::PROVIDER_PATH).
     pub object: zbus::wire::OwnedObjectPath,
     /// The user behind the connection.
     pub user: u32,
