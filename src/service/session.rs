@@ -121,8 +121,9 @@ impl Session {
         }
     }
 
-    /// Stops a turn. It ends with a `Reply` whose `done` is `cancelled`; what was carried out before
-    /// stays so.
+    /// Stops a turn at once, because the driver said so: what moves may be what he means. It ends with a `Reply`, whose
+    /// `done` is `cancelled` where nothing was carried out yet. What was carried out stays so; where the policy owes
+    /// more for it the reply names that.
     ///
     /// Errors: NoTurn, NotYours.
     async fn cancel(
