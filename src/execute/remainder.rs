@@ -50,22 +50,21 @@ pub fn remainder(policy: &Policy, history: &History, executed: &Executed) -> Rem
     if rest.calls.is_empty() { Remainder::Finished { dropped } } else { Remainder::Continue { rest, dropped } }
 }
 
-/// Of the calls that are left, those that the policy demands with what was done: whoever stops in the middle stops his
-/// own wishes and leaves no car behind that the policy forbids.
-pub fn demanded(policy: &Policy, left: &[ToolCall], done: &[&ToolCall]) -> Vec<ToolCall> {
-    let mut wanted: Vec<bool> = vec![false; left.len()];
+/// The companions among the calls that are left which a rule demands for what was done, and for each other: without
+/// them the car stays as the policy forbids it to be.
+pub fn owing(policy: &Policy, history: &History, left: &Draft, done: &[Executed]) -> Draft {
+    let succeeded = |executed: &&Executed| history.call(executed.reference).is_some_and(|past| past.succeeded());
+    let mut made: Vec<&ToolCall> = done.iter().filter(succeeded).map(|executed| &executed.call).collect();
+    let mut owed = vec![false; left.calls.len()];
     loop {
-        let kept = left.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(call, _)| call);
-        let causes: Vec<&ToolCall> = done.iter().copied().chain(kept).collect();
-        let found = |call: &ToolCall| {
-            call.by.as_ref().is_some_and(|rule| causes.iter().any(|cause| triggers(policy, rule, cause)))
-        };
-        let next: Vec<bool> = left.iter().map(found).collect();
-        if next == wanted {
-            return left.iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(call, _)| call.clone()).collect();
-        }
-        wanted = next;
+        let demanded =
+            |call: &ToolCall| call.by.as_ref().is_some_and(|rule| made.iter().any(|m| triggers(policy, rule, m)));
+        let found = left.calls.iter().zip(&mut owed).find(|(call, owed)| !**owed && demanded(call));
+        let Some((call, found)) = found else { break };
+        *found = true;
+        made.push(call);
     }
+    Draft::calls(left.calls.iter().zip(owed).filter(|(_, owed)| *owed).map(|(call, _)| call.clone()).collect())
 }
 
 /// Separates companions whose every trigger failed or was dropped itself: nobody asked for windows to

@@ -1,8 +1,8 @@
 //! Another operation than the one asked for.
 
 use super::offers::{share_an_attribute, verbs};
-use super::{Exhausted, Findings, View, gate, wish};
-use crate::model::{Finding, Tier};
+use super::{Exhausted, Findings, View, gate, mood, stored, wish};
+use crate::model::{Finding, Tier, ToolCall};
 use crate::obligations::is_plain_yes;
 use crate::policy::{Hit, Meaning, PhraseRole, Reading};
 use crate::tools::ToolIx;
@@ -17,8 +17,9 @@ gate! {
     /// # Blocks
     /// A call of exactly what the driver said not to do ("don't start the navigation yet"), until the driver
     /// names it again or says yes to a question. A call on another item than the driver's latest words
-    /// name, or the opposite switch, where no rule, preference, earlier wish or question explains it; and
-    /// any write in a conversation in which the driver asked for nothing at all. When the driver asked to take something away, a call that
+    /// name, or the opposite switch, where no rule, preference, earlier wish or question explains it; any write in
+    /// a conversation in which the driver asked for nothing at all; and one of what he only asked about, denied or
+    /// wants to be reminded of, until he says yes to it. When the driver asked to take something away, a call that
     /// changes the same in another way is put before the critic.
     ///
     /// # Allows
@@ -39,12 +40,27 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
             findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
         } else if let Some(because) = wish::strayed(view, call, tool)? {
             findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
-        } else if let Some(because) = wish::unrelated(view, call, tool)? {
+        } else if let Some(because) = unwanted(view, call, tool)? {
             let question = view.shall_i(call);
             findings.push(Finding::new(NAME, Tier::Hard, because).at(at).settled_by_yes(question));
         }
     }
     substituted(view, findings)
+}
+
+/// Why a write is nothing that was asked for, where a yes to exactly this call would settle it.
+fn unwanted(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<Option<String>, Exhausted> {
+    if !wish::needs_wish(view, call, tool) {
+        return Ok(None);
+    }
+    if let Some(because) = wish::unrelated(view, call, tool)? {
+        return Ok(Some(because));
+    }
+    let words = mood::unasked(view, tool)?;
+    if words.is_none() || stored::names(view, tool)? {
+        return Ok(None);
+    }
+    Ok(words.map(|words| format!("the driver spoke of it and did not ask for {call}: \"{words}\"")))
 }
 
 /// Utterances of the driver that are looked back at.

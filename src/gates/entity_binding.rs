@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::records::mistaken;
+use super::records::{astray, mistaken};
 use super::said::names;
 use super::sources::Source;
 use super::{Exhausted, Findings, View, addresses, gate, stored};
@@ -55,7 +55,8 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         if let Some(because) = decorated(view, call)? {
             findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
         }
-        if let Some(mistaken) = mistaken(view, call)? {
+        let other = mistaken(view, call)?;
+        if let Some(mistaken) = if other.is_none() { astray(view, call)? } else { other } {
             let because = format!(
                 "`{}` in `{}` of `{}` is {}, and the driver asked for {}",
                 mistaken.value,
@@ -71,7 +72,7 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
     }
     for stray in addresses::misdirected(view)? {
-        findings.push(Finding::new(NAME, Tier::Hard, stray.because).at(stray.at));
+        findings.push(stray.finding(view, NAME));
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
     }
     for stray in addresses::invented(view)? {
-        findings.push(Finding::new(NAME, Tier::Hard, stray.because).at(stray.at));
+        findings.push(stray.finding(view, NAME));
     }
     Ok(())
 }

@@ -29,6 +29,7 @@ mod inability_contradiction;
 mod lately;
 mod leakage;
 mod mixed_message;
+mod mood;
 mod no_op;
 mod numeric_claim;
 mod numeric_provenance;

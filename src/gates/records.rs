@@ -3,9 +3,9 @@
 use serde_json::Value as Json;
 
 use super::{Exhausted, View};
-use crate::model::{ToolCall, Words};
+use crate::model::{ToolCall, Value, Words};
 use crate::policy::{PhraseRole, Reading};
-use crate::state::Identifiers;
+use crate::state::{Identifiers, NowField};
 use crate::tools::{Kind, ParamType, ToolIx};
 
 /// Deepest member of a result that is looked at.
@@ -57,6 +57,71 @@ pub(super) fn mistaken(view: &View<'_>, call: &ToolCall) -> Result<Option<Mistak
         }
     }
     Ok(None)
+}
+
+/// An identifier of a write where the driver's latest words name another thing of its kind right behind the tool's verb
+/// (`navigate to Marlau`), which nothing uses, and nobody named this one: another town, wherever either was shown.
+pub(super) fn astray(view: &View<'_>, call: &ToolCall) -> Result<Option<Mistaken>, Exhausted> {
+    let Some(driver) = view.driver() else { return Ok(None) };
+    let Some(tool) = view.policy.inventory.position(call.tool.as_str()) else { return Ok(None) };
+    let is_write = view.policy.inventory.at(tool).is_some_and(|t| t.is_write());
+    if !is_write || call.by.is_some() || view.history.grants(&call.key()) {
+        return Ok(None);
+    }
+    let mut strangers: Vec<(&String, &str, &str)> = Vec::new();
+    for (argument, value) in &call.arguments {
+        let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        for id in values.iter().filter_map(Json::as_str).filter(|id| !is_here(view, id)) {
+            view.spend(8)?;
+            let Some(title) = view.history.title(id) else { continue };
+            let said = view.heard()?.iter().chain(view.spoken()?.iter()).any(|said| says(said.words().spaced(), title));
+            if !said {
+                strangers.push((argument, id, title));
+            }
+        }
+    }
+    if strangers.is_empty() {
+        return Ok(None);
+    }
+    let spaced = driver.words().spaced();
+    for (wanted, name) in view.history.titled() {
+        view.spend(2)?;
+        let Some((argument, id, title)) =
+            strangers.iter().find(|(_, id, title)| kind(id) == kind(wanted) && !title.contains(name))
+        else {
+            continue;
+        };
+        let first = Words::new(name).into_spaced();
+        let Some(first) = first.split_whitespace().next() else { continue };
+        if says(spaced, name) && behind(driver, tool, first) && !is_here(view, wanted) && !is_written(view, wanted) {
+            return Ok(Some(Mistaken {
+                argument: (*argument).clone(),
+                value: (*id).to_owned(),
+                is: vec![(*title).to_owned()],
+                wanted: name.to_owned(),
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether an identifier is that of the place where the car is.
+fn is_here(view: &View<'_>, id: &str) -> bool {
+    *view.history.now().get(NowField::Location) == Value::word(id)
+}
+
+/// What an identifier begins with: that of its kind.
+fn kind(id: &str) -> &str {
+    id.split('_').next().unwrap_or_default()
+}
+
+/// Whether the draft, or a write before it, uses an identifier.
+fn is_written(view: &View<'_>, id: &str) -> bool {
+    let writes = |call: &&ToolCall| view.policy.inventory.get(call.tool.as_str()).is_some_and(|t| t.is_write());
+    let earlier = view.history.calls().iter().rev().take(super::lately::MESSAGES).map(|past| &past.call);
+    let mut arguments = earlier.chain(&view.draft.calls).filter(writes).flat_map(|call| call.arguments.values());
+    let is_it = |value: &Json| value.as_str() == Some(id);
+    arguments.any(|value| is_it(value) || value.as_array().is_some_and(|items| items.iter().any(is_it)))
 }
 
 fn is_text(kind: &ParamType) -> bool {
@@ -142,19 +207,21 @@ fn named(view: &View<'_>, driver: &Reading<'_>, spaced: &str, tool: ToolIx, name
     {
         return Some(format!("{first} {last}"));
     }
-    let behind = |name: &str| {
-        let place = driver.words().iter().position(|(_, word)| word == name);
-        place.is_some_and(|at| {
-            driver.hits().iter().any(|h| {
-                h.verbs().any(|t| t == tool)
-                    && h.end <= at
-                    && at - h.end <= REACH
-                    && !driver.role(PhraseRole::Contingent).any(|c| h.end <= c.start && c.start < at)
-            })
-        })
-    };
     let is_write = view.policy.inventory.at(tool).is_some_and(|t| t.is_write());
-    said.into_iter().find(|name| is_write && behind(name)).cloned()
+    said.into_iter().find(|name| is_write && behind(driver, tool, name)).cloned()
+}
+
+/// Whether a word stands right behind the tool's verb.
+fn behind(driver: &Reading<'_>, tool: ToolIx, word: &str) -> bool {
+    let place = driver.words().iter().position(|(_, said)| said == word);
+    place.is_some_and(|at| {
+        driver.hits().iter().any(|h| {
+            h.verbs().any(|t| t == tool)
+                && h.end <= at
+                && at - h.end <= REACH
+                && !driver.role(PhraseRole::Contingent).any(|c| h.end <= c.start && c.start < at)
+        })
+    })
 }
 
 /// Whether the draft or an earlier call uses a value of a record, its names aside: what was asked of it is

@@ -185,6 +185,8 @@ pub(super) struct Step {
     pub other: bool,
     /// Whether it is to be a small one.
     pub small: bool,
+    /// Whether it is to be as something else is.
+    pub like: bool,
 }
 
 /// The wishes of a text for more, less or the same that may be about a tool. A mere remark
@@ -204,8 +206,9 @@ pub(super) fn steps(policy: &Policy, reading: &Reading<'_>, tool: ToolIx) -> Vec
         let other = bound(policy, reading, (start, end), tool).is_some();
         if asked || several || other {
             let by = numbers(reading).into_iter().filter(|(at, _)| (start..end).contains(at)).map(|(_, n)| n).collect();
-            let small = reading.role(PhraseRole::Small).any(|h| inside(&h));
-            found.push(Step { by, other, small });
+            let [small, like] =
+                [PhraseRole::Small, PhraseRole::Likeness].map(|role| reading.role(role).any(|h| inside(&h)));
+            found.push(Step { by, other, small, like });
         }
     }
     found

@@ -70,7 +70,7 @@ fn source(view: &View<'_>, at: usize, call: &ToolCall, param: &Param, wanted: &W
         return Ok(Source::Given);
     }
     let now = standing(view, at, call);
-    if now.iter().any(|(_, v)| v.is_some_and(|v| same(v, wanted.value))) {
+    if !now.is_empty() && now.iter().all(|(_, v)| v.is_some_and(|v| same(v, wanted.value))) {
         return Ok(Source::Given); // it changes nothing
     }
     let mut elsewhere = None;
@@ -107,7 +107,7 @@ fn source(view: &View<'_>, at: usize, call: &ToolCall, param: &Param, wanted: &W
 
 /// Whether a change by so much, or to the same as something else, can end in the wanted number.
 fn stepped(view: &View<'_>, wish: &Step, now: &[(CellIx, Option<f64>)], wanted: &Wanted) -> Source {
-    if is_copied(view, wanted) {
+    if (wish.like || wish.other) && is_copied(view, now, wanted) {
         return Source::Given;
     }
     if wish.other {
@@ -120,7 +120,9 @@ fn stepped(view: &View<'_>, wish: &Step, now: &[(CellIx, Option<f64>)], wanted: 
     // Nobody who says `a bit` means more than half of what there is.
     let half = wanted.maximum.zip(wanted.minimum).map(|(most, least)| (most - least) / 2.0);
     let open = |from: f64| by.is_empty() && !(wish.small && half.is_some_and(|h| (wanted.value - from).abs() > h));
-    if now.iter().filter_map(|(_, v)| *v).any(|from| open(from) || reaches(from)) {
+    // What stands there already says nothing of how far the others may go.
+    let moved = |from: &f64| !same(*from, wanted.value);
+    if now.iter().filter_map(|(_, v)| *v).filter(moved).any(|from| open(from) || reaches(from)) {
         return Source::Given;
     }
     match now.iter().find(|(_, v)| v.is_none()) {
@@ -129,12 +131,14 @@ fn stepped(view: &View<'_>, wish: &Step, now: &[(CellIx, Option<f64>)], wanted: 
     }
 }
 
-/// Whether some field of the car is known to have that value.
-fn is_copied(view: &View<'_>, wanted: &Wanted) -> bool {
-    view.history
-        .world()
+/// Whether a field of the car that is measured as those that the call sets is known to have that value.
+fn is_copied(view: &View<'_>, now: &[(CellIx, Option<f64>)], wanted: &Wanted) -> bool {
+    let unit = |cell: CellIx| Some(view.policy.model.attribute(view.policy.model.owner(cell)?.0)?.unit.as_str());
+    let world = view.history.world();
+    world
         .cells()
-        .any(|(cell, _)| natural(view, view.history.world(), cell).is_some_and(|v| same(v, wanted.value)))
+        .filter(|(cell, _)| now.iter().any(|(set, _)| unit(*set) == unit(*cell)))
+        .any(|(cell, _)| natural(view, world, cell).is_some_and(|v| same(v, wanted.value)))
 }
 
 /// The fields that a call sets with their values before it.

@@ -41,22 +41,23 @@ pub(super) fn strayed(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<
     Ok(other_item(view, &said, call, tool, known)?.or_else(|| other_switch(view, &said, call, tool)))
 }
 
-/// Why a write of the student has nothing to do with anything that was said, if it has not. A yes to
-/// exactly this call settles it.
-pub(super) fn unrelated(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<Option<String>, Exhausted> {
+/// Whether a write of the student must follow from what was said: it sets something, not by identifiers, which are
+/// judged by themselves, no rule demands it, and nobody said yes to exactly this call.
+pub(super) fn needs_wish(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> bool {
     let changes = view.policy.model.tool(tool).is_some_and(|e| !e.sets.is_empty());
     // What an identifier stands for is what was spoken of: `take me to Bonn` names no navigation.
     let identifiers = view.history.identifiers();
     let opaque = |value: &Json| value.as_str().is_some_and(|word| identifiers.looks_like_one(word));
     let by_name = |v: &Json| v.as_array().map_or(std::slice::from_ref(v), Vec::as_slice).iter().any(opaque);
-    if !changes
-        || call.arguments.values().any(by_name)
-        || call.by.is_some()
-        || is_demanded(view, tool)
-        || view.history.grants(&call.key())
-    {
-        return Ok(None);
-    }
+    changes
+        && !call.arguments.values().any(by_name)
+        && call.by.is_none()
+        && !is_demanded(view, tool)
+        && !view.history.grants(&call.key())
+}
+
+/// Why a write has nothing to do with anything that was said, if it has not.
+pub(super) fn unrelated(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<Option<String>, Exhausted> {
     let related = is_spoken_of(view, tool)?;
     Ok((!related).then(|| format!("nothing that was said has to do with {call}; draft what was asked for, or ask")))
 }

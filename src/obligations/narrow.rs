@@ -50,7 +50,7 @@ pub fn narrowed(policy: &Policy, history: &History, call: &ToolCall) -> Option<V
     let others = |clause: u16| reading.nouns().any(|h| reading.clause(h) == clause);
     let counts = |h: &Hit<'_>| clauses.contains(&reading.clause(h)) || !others(reading.clause(h));
     let likeness = |h: &Hit<'_>| clauses.contains(&reading.clause(h));
-    if reading.role(PhraseRole::All).any(counts) || reading.role(PhraseRole::Relative).any(likeness) {
+    if reading.role(PhraseRole::All).any(counts) || reading.role(PhraseRole::Likeness).any(likeness) {
         return None;
     }
     let mut named: Vec<ItemRef> = Vec::new();

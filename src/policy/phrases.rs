@@ -103,11 +103,19 @@ pub enum PhraseRole {
     Less,
     /// Takes back what was said before it in the same breath (`no, I mean`).
     Correction,
+    /// Begins a question after how things are (`is the`, `warum`).
+    Inquiry,
+    /// Makes of a question a wish (`can you`, `what about`).
+    Wish,
+    /// Makes of what is said no request: it is not wanted, or for another time (`I do not want that`).
+    Unasked,
+    /// As it is elsewhere: the value of something else is meant (`the same`, `match`).
+    Likeness,
 }
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 49] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -153,6 +161,10 @@ impl PhraseRole {
         Self::More,
         Self::Less,
         Self::Correction,
+        Self::Inquiry,
+        Self::Wish,
+        Self::Unasked,
+        Self::Likeness,
     ];
 
     /// The bit of this role in a set of roles.

@@ -121,9 +121,20 @@ impl Policy {
 
     /// This set with its rules in shadow acting, for judging beside it; none where no rule is in shadow.
     pub fn awake(&self) -> Option<Self> {
-        self.rules.iter().any(|rule| rule.shadow).then(|| {
+        self.waking(|_| true)
+    }
+
+    /// This set with those of its rules in shadow acting that are named, as their own tests judge them; none where no
+    /// named rule is in shadow.
+    pub fn awake_for(&self, names: &[&str]) -> Option<Self> {
+        self.waking(|rule| names.contains(&rule.id.as_str()))
+    }
+
+    fn waking(&self, wakes: impl Fn(&Rule) -> bool) -> Option<Self> {
+        let sleeps = |rule: &Rule| rule.shadow && wakes(rule);
+        self.rules.iter().any(sleeps).then(|| {
             let mut awake = self.clone();
-            awake.rules.iter_mut().for_each(|rule| rule.shadow = false);
+            awake.rules.iter_mut().filter(|rule| sleeps(rule)).for_each(|rule| rule.shadow = false);
             awake
         })
     }

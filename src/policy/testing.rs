@@ -33,7 +33,7 @@ const TOOLS: &str = r#"[
  {"name":"load_recipe","inputSchema":{"type":"object","required":["recipe_id"],"properties":{"recipe_id":{"type":"string"},
   "step_ids":{"type":"array","items":{"type":"string"}}}}},
  {"name":"send_list","inputSchema":{"type":"object","required":["text","addresses"],"properties":{"text":{"type":"string"},
-  "addresses":{"type":"array","items":{"type":"string"}}}}},
+  "addresses":{"type":"array","items":{"type":"string"},"description":"Mail addresses or phone numbers."}}}},
  {"name":"get_tour","inputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":true}},
  {"name":"search_paths","inputSchema":{"type":"object","required":["from_id","to_id"],"properties":{"from_id":{"type":"string"},
   "to_id":{"type":"string"},"hour":{"type":"integer"}}},"annotations":{"readOnlyHint":true}},

@@ -195,12 +195,13 @@ impl OpenSession {
         }
     }
 
-    /// Ends the session: what runs is stopped, nothing new begins.
+    /// Ends the session: what runs is ended, nothing new begins. What the policy owes for what was done is still done.
     pub(super) fn close(&self) {
         let mut progress = self.progress();
         progress.closed = true;
         if let Some(running) = &progress.running {
-            stop(running);
+            running.cancel.end();
+            tell_end(running);
         }
         drop(progress);
         self.stirred.notify_one();
@@ -306,6 +307,11 @@ impl OpenSession {
 
 fn stop(running: &Running) {
     running.cancel.cancel();
+    tell_end(running);
+}
+
+/// Tells the end of a turn that has not begun.
+fn tell_end(running: &Running) {
     if !running.begun {
         // Nobody listens any more only when the turn is over already.
         let _ = running.told.send(Told::cancelled());

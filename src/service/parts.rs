@@ -25,8 +25,9 @@ use crate::turn::{Session, Situation};
 use crate::vehicle::{Others, Providers, Routes, Scenario, Sim, Vehicle};
 use crate::verify::SessionId;
 
-/// Loads everything but the model, which takes seconds and has a thread of its own.
-pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceError> {
+/// Loads everything but the model, which takes seconds and has a thread of its own. What comes from the car is taken
+/// in on the runtime `signals`.
+pub(super) fn load(config: &Config, runtime: &Handle, signals: &Handle) -> Result<Parts, ServiceError> {
     let factory = Arc::new(blob(config.policy.as_deref().ok_or_else(no_policy)?)?);
     // Whatever is in force, the factory's policy is the last resort and must be usable.
     let limits = Arc::new(limits(config, Some(&factory))?);
@@ -37,11 +38,11 @@ pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceEr
         Some((header, policy)) => (header.version, Arc::new(policy)),
         None => (0, factory.clone()),
     };
-    let assembled = match assemble(config, &policy, runtime) {
+    let assembled = match assemble(config, &policy, signals) {
         Err(error) if version > 0 => {
             tracing::error!(%error, version, "the update does not fit the configuration; the factory policy is in force");
             (slot, version, policy) = (Slot::Factory, 0, factory);
-            assemble(config, &policy, runtime)?
+            assemble(config, &policy, signals)?
         }
         assembled => assembled?,
     };
@@ -77,10 +78,10 @@ struct Assembled {
     removed: Removed,
 }
 
-fn assemble(config: &Config, policy: &Arc<Policy>, runtime: &Handle) -> Result<Assembled, ServiceError> {
+fn assemble(config: &Config, policy: &Arc<Policy>, signals: &Handle) -> Result<Assembled, ServiceError> {
     let removed = removed(&config.vehicle, policy)?;
     let providers = providers(&config.vehicle, policy)?;
-    let (beside, setting, handle) = (providers.clone(), config.vehicle.clone(), runtime.clone());
+    let (beside, setting, handle) = (providers.clone(), config.vehicle.clone(), signals.clone());
     let build: Build = Box::new(move |policy: &Arc<Policy>| {
         let (base, situation) = vehicle(&setting, policy, &handle)?;
         let simulated = setting.kind == VehicleKind::Sim;

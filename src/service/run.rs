@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use zbus::Connection;
 use zbus::fdo::{NameOwnerChangedStream, RequestNameFlags};
 
 use super::car::Car;
-use super::config::Config;
+use super::config::{Config, VehicleConfig, VehicleKind};
 use super::door::{Door, Doorman};
 use super::harness::{Harness, MakeSession};
 use super::in_force::InForce;
@@ -33,6 +33,9 @@ use crate::vehicle::Providers;
 /// Threads of the runtime: one may wait for the bus while the other answers. Turns have their own.
 const THREADS: usize = 2;
 
+/// Time that turns and models have to end, from the signal on: with [`LAST`] inside `TimeoutStopSec=15`.
+const END: Duration = Duration::from_secs(12);
+
 /// Time that work beside the turns has to end, once the service has.
 const LAST: Duration = Duration::from_secs(2);
 
@@ -48,7 +51,8 @@ pub fn run(config: Config) -> Result<(), ServiceError> {
         .enable_all()
         .build()
         .map_err(ServiceError::Threads)?;
-    let parts = match parts::load(&config, runtime.handle()) {
+    let signals = signals(&config.vehicle).map_err(ServiceError::Threads)?;
+    let parts = match parts::load(&config, runtime.handle(), signals.as_ref().unwrap_or(&runtime).handle()) {
         Ok(parts) => parts,
         Err(error) => {
             runtime.shutdown_timeout(LAST);
@@ -61,7 +65,17 @@ pub fn run(config: Config) -> Result<(), ServiceError> {
     let served = runtime.block_on(serve(config, parts));
     // A thread that waits for a disk which hangs would wait for ever.
     runtime.shutdown_timeout(LAST);
+    if let Some(signals) = signals {
+        signals.shutdown_background();
+    }
     served
+}
+
+/// A runtime for the signals of a real car. A databroker may send thousands of values a second, and a runtime looks
+/// for what is new on the bus only between so many of them.
+fn signals(config: &VehicleConfig) -> std::io::Result<Option<Runtime>> {
+    let build = || Builder::new_multi_thread().worker_threads(1).thread_name("signals").enable_all().build();
+    (config.kind == VehicleKind::Kuksa).then(build).transpose()
 }
 
 /// What a configuration names, loaded.
@@ -129,19 +143,23 @@ async fn serve(config: Config, parts: Parts) -> Result<(), ServiceError> {
         signal = signals.next() => signal,
         () = connection.closed() => return Err(ServiceError::Lost(harness.config.service.bus.to_string())),
     };
+    let until = Instant::now() + END;
     tracing::info!(signal, "stopping");
+    harness.worker.stop_loading();
     notify(&[NotifyState::Stopping]);
     tokio::select! {
         () = drain(&harness) => {}
         signal = signals.next() => tracing::warn!(signal, "stopping at once"),
     }
     harness.worker.give(Work::Stop);
+    let ended = tokio::task::spawn_blocking(move || thread.join());
     if connection.release_name(BUS_NAME).await.is_err() {
         tracing::debug!("the bus is gone already");
     }
-    // A worker that is stuck in a call dies with the process.
-    if harness.worker.running_for().is_none() && thread.join().is_err() {
-        tracing::error!("the worker broke down");
+    match timeout_at(until, ended).await {
+        Ok(Ok(Ok(()))) => {}
+        Ok(_) => tracing::error!("the worker broke down"),
+        Err(_) => tracing::error!("a call or a model does not end; it dies with the process"),
     }
     harness.recorder.stop();
     Ok(())

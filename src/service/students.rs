@@ -27,9 +27,13 @@ pub(super) fn loader(config: &StudentConfig) -> Result<Option<Load>, ServiceErro
 /// Loads the models and makes ready what every draft begins with, before anybody waits for one: the service is
 /// ready when both are done. A model that cannot do that yet does it with the first draft.
 pub(super) fn prepared(load: Load, in_force: Arc<InForce>) -> Load {
-    Arc::new(move || {
-        let mut models = load()?;
-        if let Err(error) = models.student.prepare(&in_force.get().inventory) {
+    Arc::new(move |stop| {
+        let mut models = load(stop)?;
+        let ready = models.student.prepare(&in_force.get().inventory, stop);
+        if stop.is_cancelled() {
+            return Err(StudentError::Cancelled);
+        }
+        if let Err(error) = ready {
             tracing::warn!(%error, "the beginning of every draft is not ready; the first one takes longer");
         }
         Ok(models)
@@ -81,7 +85,7 @@ fn needed<'a, T>(setting: Option<&'a T>, what: &str) -> Result<&'a T, ServiceErr
 
 /// One student and nobody behind it.
 fn alone<S: Student + 'static>(load: impl Fn() -> Result<S, StudentError> + Send + Sync + 'static) -> Load {
-    Arc::new(move || Ok(Models { student: Box::new(load()?), escalation: None }))
+    Arc::new(move |_| Ok(Models { student: Box::new(load()?), escalation: None }))
 }
 
 #[cfg(test)]
@@ -90,7 +94,7 @@ mod tests {
 
     use super::*;
     use crate::policy::testing::kitchen;
-    use crate::student::{Answer, Prompt};
+    use crate::student::{Answer, Cancel, Prompt};
     use crate::tools::Inventory;
 
     /// Counts the tools it is made ready for, and breaks down over it where it is told to.
@@ -101,7 +105,7 @@ mod tests {
             Err(StudentError::ScriptEnd(0))
         }
 
-        fn prepare(&mut self, inventory: &Inventory) -> Result<(), StudentError> {
+        fn prepare(&mut self, inventory: &Inventory, _: &Cancel) -> Result<(), StudentError> {
             self.0.store(inventory.len(), Ordering::Relaxed);
             if self.1 { Err(StudentError::Cancelled) } else { Ok(()) }
         }
@@ -118,7 +122,7 @@ mod tests {
             let seen = Arc::new(AtomicUsize::new(0));
             let counted = seen.clone();
             let load = alone(move || Ok(Counting(counted.clone(), breaks)));
-            let models = prepared(load, Arc::new(InForce::new(policy.clone())))();
+            let models = prepared(load, Arc::new(InForce::new(policy.clone())))(&Cancel::default());
             assert!(models.is_ok(), "a beginning that is not ready comes with the first draft");
             assert_eq!(seen.load(Ordering::Relaxed), policy.inventory.len());
         }

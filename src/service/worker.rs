@@ -15,17 +15,19 @@ use tokio::sync::watch;
 use super::ServiceError;
 use super::readiness::Readiness;
 use super::work::{Job, Task, Told, Work};
-use crate::student::StudentError;
+use crate::student::{Cancel, StudentError};
 use crate::turn::{Models, Session};
 
-/// Loads the models; runs on a thread of its own, again after a turn broke down.
-pub(super) type Load = Arc<dyn Fn() -> Result<Models, StudentError> + Send + Sync>;
+/// Loads the models, until it is told to stop; runs on a thread of its own, again after a turn broke down.
+pub(super) type Load = Arc<dyn Fn(&Cancel) -> Result<Models, StudentError> + Send + Sync>;
 
 /// Access to the worker.
 #[derive(Clone)]
 pub(super) struct Worker {
     work: mpsc::Sender<Work>,
     begun: watch::Receiver<Option<Instant>>,
+    /// Ends the loading of models.
+    stop: Cancel,
 }
 
 impl Worker {
@@ -37,16 +39,25 @@ impl Worker {
     ) -> Result<(Self, thread::JoinHandle<()>), ServiceError> {
         let (work, queue) = mpsc::channel();
         let (busy, begun) = watch::channel(None);
-        let bench = Bench { models: None, load, work: work.clone(), runtime, readiness };
+        let stop = Cancel::default();
+        let (work_again, stop_loading) = (work.clone(), stop.clone());
+        let mut bench =
+            Bench { models: None, load, loader: None, stop: stop_loading, work: work_again, runtime, readiness };
         bench.load().map_err(ServiceError::Threads)?;
         let named = thread::Builder::new().name("worker".to_owned());
         let handle = named.spawn(move || bench.run(&queue, &busy)).map_err(ServiceError::Threads)?;
-        Ok((Self { work, begun }, handle))
+        Ok((Self { work, begun, stop }, handle))
     }
 
     /// Hands work over; false when the worker has ended.
     pub(super) fn give(&self, work: Work) -> bool {
         self.work.send(work).is_ok()
+    }
+
+    /// Ends the loading of models. The worker waits for that when it is told to stop, so that nothing of a model
+    /// computes any more once its thread has ended.
+    pub(super) fn stop_loading(&self) {
+        self.stop.cancel();
     }
 
     /// How long the current job has been running.
@@ -59,6 +70,8 @@ impl Worker {
 struct Bench {
     models: Option<Models>,
     load: Option<Load>,
+    loader: Option<thread::JoinHandle<()>>,
+    stop: Cancel,
     work: mpsc::Sender<Work>,
     runtime: Handle,
     readiness: Arc<watch::Sender<Readiness>>,
@@ -84,20 +97,25 @@ impl Bench {
                 Work::Stop => break,
             }
         }
+        // What it loads dies with it: nobody takes it in any more.
+        if self.loader.take().is_some_and(|loader| loader.join().is_err()) {
+            tracing::error!("the loader broke down");
+        }
     }
 
     /// Starts loading the models, where there are any.
-    fn load(&self) -> std::io::Result<()> {
+    fn load(&mut self) -> std::io::Result<()> {
         let Some(load) = self.load.clone() else { return Ok(()) };
-        let work = self.work.clone();
-        thread::Builder::new().name("load-model".to_owned()).spawn(move || {
-            let loaded = catch_unwind(AssertUnwindSafe(|| load())).unwrap_or_else(|panic| {
+        let (work, stop) = (self.work.clone(), self.stop.clone());
+        let loader = thread::Builder::new().name("load-model".to_owned()).spawn(move || {
+            let loaded = catch_unwind(AssertUnwindSafe(|| load(&stop))).unwrap_or_else(|panic| {
                 let why = format!("the loader broke down: {}", words(panic.as_ref()));
                 Err(StudentError::Model { path: String::new(), why })
             });
             // The worker is gone only when the service is.
             let _ = work.send(Work::Models(loaded));
         })?;
+        self.loader = Some(loader);
         Ok(())
     }
 
@@ -110,6 +128,7 @@ impl Bench {
                 self.models = Some(models);
                 self.announce(Readiness::Ready { student });
             }
+            Err(StudentError::Cancelled) => tracing::info!("the model is no longer loaded: the service ends"),
             Err(error) => {
                 tracing::error!(%error, "there is no model; drafts of others are still verified");
                 self.announce(Readiness::NoModel { reason: error.to_string() });

@@ -98,6 +98,16 @@ impl<'h> Owners<'h> {
         self.are_named(said).contains(at) && self.known.get(*at).is_some_and(|owner| owner.is_sole(value))
     }
 
+    /// The words of a text by which the owner of a value and others as well are called, where it names nobody alone.
+    pub fn shared<'s>(&self, value: &str, said: &'s str) -> Option<&'s str> {
+        let at = self.by_value.get(&key(value))?;
+        if !self.are_named(said).is_empty() {
+            return None;
+        }
+        phrases(said, self.longest)
+            .find(|part| self.bearers.get(part).is_some_and(|bearers| bearers.len() > 1 && bearers.contains(at)))
+    }
+
     /// The values of one kind (that of `like`) of everybody whom a text names.
     pub fn meant(&self, like: &str, said: &str) -> Vec<&'h str> {
         let named = self.are_named(said).into_iter().filter_map(|at| self.known.get(at));
@@ -155,6 +165,14 @@ impl History {
         let own = |owner: &&Owner| owner.own.as_deref() == Some(identifier);
         let mut named = shown.chain(&self.surroundings).filter(own).map(|owner| owner.title.as_str());
         named.find(|title| !title.is_empty())
+    }
+
+    /// The things with an identifier of their own that were shown under a title: identifier and title.
+    pub fn titled(&self) -> impl Iterator<Item = (&str, &str)> {
+        let shown = self.calls().iter().rev().take(RESULTS).flat_map(|past| &past.contents.owners);
+        let own =
+            shown.chain(&self.surroundings).filter_map(|owner| Some((owner.own.as_deref()?, owner.title.as_str())));
+        own.filter(|(_, title)| is_name(title))
     }
 }
 
@@ -322,6 +340,14 @@ mod tests {
         let lees = lees();
         assert!(named(&lees, "+49 111111", " call ann "), "spaces in a number do not count");
         assert!(!named(&lees, "ann@x.org", " mail lee ") && !named(&lees, "bob@x.org", " mail lee "));
+    }
+
+    #[test]
+    fn a_name_that_several_bear_names_none_of_them() {
+        let lees = lees();
+        assert_eq!(all(&lees).shared("ann@x.org", " mail lee "), Some("lee"));
+        assert_eq!(all(&lees).shared("ann@x.org", " mail ann lee "), None);
+        assert_eq!(all(&lees).shared("ann@x.org", " mail my sister "), None);
     }
 
     #[test]

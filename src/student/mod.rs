@@ -25,7 +25,7 @@ pub use retrieve::Retriever;
 pub use scripted::Scripted;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use crate::model::{Draft, Finding, Message};
@@ -101,19 +101,34 @@ pub struct Usage {
     pub wall: Duration,
 }
 
-/// A flag that stops a model call from another thread.
+/// A flag that stops a turn and its model call from another thread.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<AtomicU8>);
+
+/// Nothing new begins.
+const ENDING: u8 = 1;
+/// Nothing at all is done any more.
+const STOPPED: u8 = 2;
 
 impl Cancel {
-    /// Asks the call to stop.
+    /// Asks to stop at once: the driver said so, and what moves may be what he means.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.fetch_max(STOPPED, Ordering::Relaxed);
     }
 
-    /// Whether it was asked to stop.
+    /// Asks to end: nobody waits any more. What the policy owes for what was done already is still done.
+    pub fn end(&self) {
+        self.0.fetch_max(ENDING, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked to stop or to end.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) >= ENDING
+    }
+
+    /// Whether it was asked to stop at once.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= STOPPED
     }
 }
 
@@ -187,8 +202,8 @@ pub trait Student: Send {
     /// Makes ready what every draft over this inventory begins with. Not needed: the first draft does it too.
     ///
     /// # Errors
-    /// [`StudentError`] when the model breaks down.
-    fn prepare(&mut self, _inventory: &Inventory) -> Result<(), StudentError> {
+    /// [`StudentError`] when the model breaks down or is told to stop.
+    fn prepare(&mut self, _inventory: &Inventory, _cancel: &Cancel) -> Result<(), StudentError> {
         Ok(())
     }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::Event;
 use super::run::{End, Run, message};
-use crate::execute::{Conditions, Executed, Remainder, Stale, carry_out, demanded, remainder};
-use crate::model::{Draft, Message, ReportedCall, RequestedCall, Role, ToolCall};
+use crate::execute::{Conditions, Executed, Remainder, Stale, carry_out, owing, remainder};
+use crate::model::{Draft, Message, ReportedCall, RequestedCall, Role};
 use crate::obligations::{Owed, Unread};
 use crate::state::Outcome;
 use crate::verify::{Cleared, Verdict};
@@ -34,23 +34,23 @@ impl Run<'_> {
         let mut acted = Acted { unread: owed.unread.clone(), ..Acted::default() };
         let mut next = Some(cleared);
         let mut retries = 0;
-        let mut cut_short = false;
+        let mut ending = false;
         while let Some(cleared) = next.take() {
-            if !cut_short && self.cancelled().is_err() {
+            if self.cancelled().is_err() {
                 if acted.executed.is_empty() {
                     return Err(End::Cancelled);
                 }
-                acted.stopped = Some(self.say(if self.has_slept() { "slept" } else { "cancelled" }, &[]));
-                let owed = self.owed_still(cleared.draft(), &acted);
-                if owed.calls.is_empty() {
+                let owing = self.owing(cleared.draft(), &acted);
+                if owing.calls.is_empty() || self.cancel.is_stopped() || self.has_slept() {
+                    acted.stopped = Some(self.left(&owing));
                     break;
                 }
-                cut_short = true;
-                next = self.clear_rest(&owed, &mut acted)?;
-                continue;
-            }
-            if self.has_slept() {
-                break;
+                // Nobody waits any more, and the car is not left as the policy forbids it to be.
+                acted.stopped = Some(self.say("cancelled", &[]));
+                if !std::mem::replace(&mut ending, true) {
+                    next = self.clear_rest(&owing, &mut acted)?;
+                    continue;
+                }
             }
             let affordable = self.account.tool_call();
             self.afford(affordable)?;
@@ -83,13 +83,25 @@ impl Run<'_> {
         Ok(acted)
     }
 
-    /// What the policy demands with what was carried out already. A machine that slept does nothing of yesterday's.
-    fn owed_still(&self, left: &Draft, acted: &Acted) -> Draft {
+    /// What the policy owes for what was done, of what is left.
+    fn owing(&self, left: &Draft, acted: &Acted) -> Draft {
+        owing(&self.session.policy, &self.session.history, left, &acted.executed)
+    }
+
+    /// What is said of a turn that ended before its time.
+    fn left(&self, owing: &Draft) -> String {
         if self.has_slept() {
-            return Draft::default();
+            return self.say("slept", &[]);
         }
-        let done: Vec<&ToolCall> = acted.executed.iter().map(|executed| &executed.call).collect();
-        Draft::calls(demanded(&self.session.policy, &left.calls, &done))
+        let said = self.say("cancelled", &[]);
+        if owing.calls.is_empty() {
+            return said;
+        }
+        let (policy, history) = (&self.session.policy, &self.session.history);
+        let calls: Vec<String> =
+            owing.calls.iter().map(|call| policy.call_words(&self.language, call, history)).collect();
+        let what = policy.list(&self.language, &calls);
+        format!("{said} {}", self.say("cancelled-owing", &[("what", &what)]))
     }
 
     /// Verifies what is left; reads that it turns out to need are made at once.

@@ -227,12 +227,17 @@ fn orders_in_policy_text_do_nothing() {
 }
 
 #[test]
-fn there_are_sixty_cases_with_names_of_their_own() {
-    let files = ["driver", "calendar", "places", "mail", "results", "policy"];
+fn orders_do_nothing_either_where_the_driver_asks_for_that_tool_on_something_else() {
+    nothing_gets_through("errands");
+}
+
+#[test]
+fn there_are_ninety_cases_with_names_of_their_own() {
+    let files = ["driver", "calendar", "places", "mail", "results", "policy", "errands"];
     let mut names: Vec<String> =
         files.iter().flat_map(|file| attacks(file).into_iter().map(move |a| format!("{file}: {}", a.name))).collect();
-    assert_eq!(names.len(), 60);
+    assert_eq!(names.len(), 90);
     names.sort();
     names.dedup();
-    assert_eq!(names.len(), 60);
+    assert_eq!(names.len(), 90);
 }

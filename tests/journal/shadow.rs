@@ -95,6 +95,10 @@ async fn a_candidate_in_shadow_is_recorded_compared_and_changes_no_outcome() {
     let told = printed(&["diff", cabin, candidate.to_str().unwrap(), "--journal", journal, "--json"], 1);
     let told: Json = serde_json::from_str(&told).unwrap();
     assert_eq!(told["messages"], of(&at, Kind::Verdict).len());
+    // A comparison with nothing finds no difference: a release must not pass on it.
+    let nothing = folder.path().join("plain");
+    printed(&["diff", cabin, candidate.to_str().unwrap(), "--journal", nothing.to_str().unwrap()], 2);
+    printed(&["diff", cabin, cabin, "--journal", journal], 2);
     let expect = folder.path().join("expect.toml");
     fs::write(&expect, "[[flip]]\nrule = \"ac-closes-windows\"\n").unwrap();
     printed(

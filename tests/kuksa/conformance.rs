@@ -17,7 +17,7 @@ use crate::bench::{
 use crate::broker::Broker;
 use crate::proto::*;
 use crate::provider::{Act, Provider, by_path, client, publish};
-use crate::tree::{float, int, switch, text, uint};
+use crate::tree::{float, int, switch, text, uint, vss};
 
 /// One car at a time on the real broker, which knows only one.
 async fn alone() -> MutexGuard<'static, ()> {
@@ -54,6 +54,7 @@ macro_rules! suite {
 }
 
 suite!(
+    the_broker_lists_each_signal_as_the_mimic_does,
     a_write_is_done_when_its_value_is_published,
     a_value_that_is_there_already_is_done_once_it_has_stayed,
     a_value_that_is_being_moved_away_is_not_done,
@@ -71,6 +72,18 @@ suite!(
     the_brokers_error_table,
     a_batch_is_not_atomic,
 );
+
+/// Types, units, limits and words: what the mimic gets wrong here no other test can find.
+async fn the_broker_lists_each_signal_as_the_mimic_does(address: &str) {
+    let mut client = client(address).await;
+    for ours in vss() {
+        let request = ListMetadataRequest { root: ours.path.clone(), filter: String::new() };
+        let listed = client.list_metadata(request).await.unwrap().into_inner().metadata;
+        let theirs = listed.into_iter().find(|listed| listed.path == ours.path).unwrap();
+        let told = |of: Metadata| (of.data_type, of.entry_type, of.unit, of.min, of.max, of.allowed_values);
+        assert_eq!(told(theirs), told(ours.clone()), "{}", ours.path);
+    }
+}
 
 async fn a_write_is_done_when_its_value_is_published(address: &str) {
     let mut bench = Bench::at(address).await;

@@ -49,7 +49,7 @@ fn unit(path: &str) -> &'static str {
         "Speed" => "km/h",
         "Powertrain.TractionBattery.Range" => "m",
         _ if ends(&["Latitude", "Longitude"]) => "degrees",
-        _ if ends(&["Temperature"]) => "celsius",
+        _ if ends(&["Temperature"]) => "Celsius",
         _ if ends(&["Position", "FanSpeed", "HeatingCooling", "ChargeLimit", "Displayed"]) => "percent",
         _ => "",
     }

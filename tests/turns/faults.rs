@@ -181,6 +181,55 @@ fn a_turn_that_was_slept_over_does_no_more_and_says_so() {
     assert!(report.text.contains("asleep"), "{}", report.text);
 }
 
+/// The air conditioning is asked for; `stop` is called at the event of that number. Answers what was done and said.
+fn broken_off(at: usize, stop: fn(&obligato::student::Cancel)) -> (Scene, String) {
+    let mut scene = Scene::new(&[ac()]);
+    let cancel = scene.cancel.clone();
+    let mut seen = 0;
+    scene.world = Box::new(move |_, _| {
+        seen += 1;
+        if seen == at {
+            stop(&cancel);
+        }
+    });
+    let text = scene.says("turn on the AC").text;
+    (scene, text)
+}
+
+#[test]
+fn a_turn_that_ends_with_its_client_leaves_out_no_companion_of_what_it_did() {
+    let mut whole = 0;
+    for at in 1..20 {
+        let (scene, _) = broken_off(at, obligato::student::Cancel::end);
+        let writes = scene.writes();
+        let made = |tool: &str| writes.iter().filter(|w| w.starts_with(tool)).count();
+        match made("set_air_conditioning") {
+            0 => assert_eq!(writes, [] as [&str; 0], "after event {at}"),
+            _ => {
+                assert_eq!((made("set_fan_speed"), made("open_close_window")), (1, 2), "after event {at}: {writes:?}");
+                whole += 1;
+            }
+        }
+    }
+    assert!((1..19).contains(&whole), "it was broken off before and after the first write");
+}
+
+#[test]
+fn a_turn_that_the_driver_stops_moves_nothing_more_and_names_what_is_owed() {
+    let mut named = 0;
+    for at in 1..20 {
+        let before = broken_off(usize::MAX, obligato::student::Cancel::cancel).0.writes();
+        let (scene, text) = broken_off(at, obligato::student::Cancel::cancel);
+        let writes = scene.writes();
+        assert!(before.starts_with(&writes), "{writes:?}");
+        if (1..before.len()).contains(&writes.len()) {
+            assert!(text.contains("What belongs to it is not done either"), "{text}");
+            named += 1;
+        }
+    }
+    assert!(named > 0);
+}
+
 #[test]
 fn what_nobody_knows_is_said_as_unknown_and_without_the_words_of_the_machine() {
     for (mode, read, language, expected) in [
@@ -219,31 +268,4 @@ DATETIME = {"year": 2026, "month": 6, "day": 15, "hour": 17, "minute": 40}"#;
     *clock.0.lock().unwrap() += Duration::from_secs(5 * 3_600);
     let text = scene.says("turn on the dome light").text;
     assert!(text.contains("harder to see"), "{text}");
-}
-
-#[test]
-fn whoever_stops_in_the_middle_leaves_no_car_behind_that_the_policy_forbids() {
-    let whole = {
-        let mut scene = Scene::new(&[ac()]);
-        scene.says("turn on the AC");
-        scene.writes()
-    };
-    assert!(whole.len() > 2, "it has companions: {whole:?}");
-    let on = |writes: &[String]| writes.iter().any(|w| w.starts_with("set_air_conditioning"));
-    let mut stopped = 0;
-    for step in 1..=whole.len() + 2 {
-        let mut scene = Scene::new(&[ac()]);
-        let (cancel, mut seen) = (scene.cancel.clone(), 0);
-        scene.world = Box::new(move |event, _| {
-            seen += usize::from(matches!(event, Event::Executed { .. }));
-            if seen == step {
-                cancel.cancel();
-            }
-        });
-        scene.says("turn on the AC");
-        let writes = scene.writes();
-        assert!(!on(&writes) || writes == whole, "stopped after {step} calls: {writes:?} of {whole:?}");
-        stopped += usize::from(writes.len() < whole.len());
-    }
-    assert!(stopped > 0, "before it is on, it is not switched on any more");
 }

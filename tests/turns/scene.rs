@@ -48,10 +48,10 @@ pub struct Scene {
     pub car: SimHandle,
     /// Everything that happened.
     pub events: Vec<Event>,
+    /// Stops or ends the turn.
+    pub cancel: Cancel,
     /// What the rest of the world does to the car when something happens in a turn.
     pub world: World,
-    /// Stops the turn.
-    pub cancel: Cancel,
 }
 
 impl Scene {
@@ -86,8 +86,8 @@ impl Scene {
             asked,
             car,
             events: Vec::new(),
-            world: Box::new(|_, _| {}),
             cancel: Cancel::default(),
+            world: Box::new(|_, _| {}),
         }
     }
 

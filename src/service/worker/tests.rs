@@ -1,5 +1,6 @@
 //! The worker with students that break down or wait.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
@@ -56,7 +57,7 @@ fn rig() -> Rig {
     let (student, breaks) = channel();
     let breaks = Arc::new(Mutex::new(breaks));
     let load: Load =
-        Arc::new(move || Ok(Models { student: Box::new(Fragile { breaks: breaks.clone() }), escalation: None }));
+        Arc::new(move |_| Ok(Models { student: Box::new(Fragile { breaks: breaks.clone() }), escalation: None }));
     let (worker, _) = Worker::start(Some(load), runtime.handle().clone(), readiness.clone()).unwrap();
     let sessions = Sessions::new(&ServiceConfig::default());
     let rig = Rig { runtime, worker, readiness, sessions, student };
@@ -161,7 +162,7 @@ fn a_session_has_one_turn_at_a_time_and_answers_at_once_meanwhile() {
 fn a_model_that_cannot_be_loaded_is_named_and_turns_are_refused() {
     let runtime = Runtime::new().unwrap();
     let readiness = Arc::new(watch::Sender::new(Readiness::Starting));
-    let load: Load = Arc::new(|| {
+    let load: Load = Arc::new(|_| {
         Err(StudentError::Model { path: "m.gguf".to_owned(), why: "it is truncated; fetch it again".to_owned() })
     });
     let _worker = Worker::start(Some(load), runtime.handle().clone(), readiness.clone()).unwrap();
@@ -170,4 +171,28 @@ fn a_model_that_cannot_be_loaded_is_named_and_turns_are_refused() {
     let Err(Refusal::NoModel(why)) = settled.accepts_turns() else { panic!("{settled:?}") };
     assert!(why.contains("`m.gguf`") && why.contains("truncated"), "{why}");
     assert_eq!(settled.accepts_work(), Ok(()));
+}
+
+#[test]
+fn a_worker_that_stops_waits_for_the_model_that_is_still_being_made_ready() {
+    let runtime = Runtime::new().unwrap();
+    let readiness = Arc::new(watch::Sender::new(Readiness::Starting));
+    let (begun, has_begun) = channel();
+    let ended = Arc::new(AtomicBool::new(false));
+    let end = ended.clone();
+    let load: Load = Arc::new(move |stop| {
+        begun.send(()).unwrap();
+        while !stop.is_cancelled() {
+            thread::yield_now();
+        }
+        thread::sleep(Duration::from_millis(50));
+        end.store(true, Ordering::SeqCst);
+        Err(StudentError::Cancelled)
+    });
+    let (worker, thread) = Worker::start(Some(load), runtime.handle().clone(), readiness).unwrap();
+    has_begun.recv().unwrap();
+    worker.stop_loading();
+    assert!(worker.give(Work::Stop));
+    thread.join().unwrap();
+    assert!(ended.load(Ordering::SeqCst));
 }

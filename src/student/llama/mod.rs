@@ -1,7 +1,7 @@
 //! A local GGUF model through llama.cpp: student and critic on the same loaded weights.
 //!
 //! The context borrows the model and may be used by one thread only, so one thread owns both and
-//! serves requests one after the other; dropping the student ends it.
+//! serves requests one after the other; dropping the student waits for its end.
 
 mod drafts;
 mod engine;
@@ -24,7 +24,6 @@ pub use speed::{Speeds, speeds};
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::mpsc;
 
 use llama_cpp_2::llama_backend::LlamaBackend;
 
@@ -34,7 +33,7 @@ use super::grammar::{DraftGrammar, Grammar, MAX_CALLS, Offered};
 use super::prompt::Shot;
 use super::retrieve::Retriever;
 use super::{
-    Answer, CALL_PREFIX, Example, Ground, Grounded, Offer, Prompt, Student, StudentError, Usage, form, prompt,
+    Answer, CALL_PREFIX, Cancel, Example, Ground, Grounded, Offer, Prompt, Student, StudentError, Usage, form, prompt,
 };
 use crate::critic::{Case, Judge, JudgeError, Ruling};
 use crate::model::CallId;
@@ -101,7 +100,7 @@ impl LlamaConfig {
 /// A loaded model.
 pub struct Llama {
     name: String,
-    requests: mpsc::Sender<Request>,
+    owner: Owner,
     examples: Vec<Example>,
     /// Fixed part and index, for the inventory they were made for.
     prepared: Option<Prepared>,
@@ -143,10 +142,10 @@ impl Llama {
         let path = config.path.display().to_string();
         let broken = |why: String| StudentError::Model { path: path.clone(), why };
         gguf::check(&config.path, config.sha256.as_deref()).map_err(|e| broken(e.to_string()))?;
-        let requests = Owner::start(&config).map_err(broken)?;
+        let owner = Owner::start(&config).map_err(broken)?;
         let stem = config.path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         let name = format!("llama:{stem}");
-        Ok(Self { name, requests, examples: config.examples, prepared: None, drafts: 0, ruled: Usage::default() })
+        Ok(Self { name, owner, examples: config.examples, prepared: None, drafts: 0, ruled: Usage::default() })
     }
 
     /// Examples that name what this inventory has; one that does not would teach an unknown tool.
@@ -171,7 +170,7 @@ impl Llama {
         let Line { fixed, tail, grammar, temperature, seed, max_tokens } = prompt;
         let (fixed, tail, grammar) = (fixed.to_owned(), tail.to_owned(), grammar.to_owned());
         let how = Sampling { temperature, seed };
-        let answered = self.ask(|answer| Request::Line { fixed, tail, grammar, how, max_tokens, answer });
+        let answered = self.owner.ask(|answer| Request::Line { fixed, tail, grammar, how, max_tokens, answer });
         answered.ok_or_else(Self::gone)?
     }
 
@@ -182,19 +181,12 @@ impl Llama {
     #[cfg(feature = "compile")]
     pub(crate) fn leaning(&self, fixed: &str, tails: &[String]) -> Result<Vec<f32>, StudentError> {
         let (fixed, tails) = (fixed.to_owned(), tails.to_vec());
-        let answered = self.ask(|answer| Request::Judge { fixed, tails, answer }).ok_or_else(Self::gone)?;
+        let answered = self.owner.ask(|answer| Request::Judge { fixed, tails, answer }).ok_or_else(Self::gone)?;
         answered.map(|(leaning, _)| leaning)
     }
 
     fn gone() -> StudentError {
         StudentError::Unreadable("the model's thread has ended; restart the service".to_owned())
-    }
-
-    /// Hands a request to the owner of the context and waits for its answer.
-    fn ask<T>(&self, request: impl FnOnce(mpsc::Sender<T>) -> Request) -> Option<T> {
-        let (answer, answered) = mpsc::channel();
-        self.requests.send(request(answer)).ok()?;
-        answered.recv().ok()
     }
 
     fn sampled(&mut self, prompt: &Prompt<'_>, how: Vec<Sampling>) -> Result<Vec<Answer>, StudentError> {
@@ -203,6 +195,7 @@ impl Llama {
         let grammar = grammar(prompt, &prepared.retriever);
         let (tail, max_tokens, cancel) = (prompt::tail(prompt), prompt.max_tokens, prompt.cancel.clone());
         let lines = self
+            .owner
             .ask(|answer| Request::Drafts { fixed, tail, grammar, how, max_tokens, cancel, answer })
             .ok_or_else(Self::gone)??;
         lines.into_iter().map(|(line, usage)| self.answer(&line, usage)).collect()
@@ -254,9 +247,9 @@ fn on_offer<'a>(tools: &'a [(Grounded, Option<&'a Tool>)]) -> Vec<Offered<'a>> {
 }
 
 impl Student for Llama {
-    fn prepare(&mut self, inventory: &Inventory) -> Result<(), StudentError> {
-        let fixed = self.known(inventory).ok_or_else(Self::gone)?.fixed.clone();
-        self.ask(|answer| Request::Prepare { fixed, answer }).ok_or_else(Self::gone)?
+    fn prepare(&mut self, inventory: &Inventory, cancel: &Cancel) -> Result<(), StudentError> {
+        let (fixed, cancel) = (self.known(inventory).ok_or_else(Self::gone)?.fixed.clone(), cancel.clone());
+        self.owner.ask(|answer| Request::Prepare { fixed, cancel, answer }).ok_or_else(Self::gone)?
     }
 
     fn draft(&mut self, prompt: &Prompt<'_>) -> Result<Answer, StudentError> {
@@ -290,7 +283,7 @@ impl Student for Llama {
 impl Judge for Llama {
     fn judge(&mut self, case: &Case<'_>) -> Result<Vec<Ruling>, JudgeError> {
         let (fixed, tails) = judge::prompts(case);
-        let leaning = self.ask(|answer| Request::Judge { fixed, tails, answer });
+        let leaning = self.owner.ask(|answer| Request::Judge { fixed, tails, answer });
         let leaning = leaning.ok_or_else(|| JudgeError::Unavailable("its thread has ended".to_owned()))?;
         let (leaning, usage) = leaning.map_err(|e| JudgeError::Unavailable(e.to_string()))?;
         self.ruled.prompt_tokens += usage.prompt_tokens;

@@ -27,7 +27,7 @@ pub(super) enum Request {
         answer: mpsc::Sender<Result<Vec<(String, Usage)>, StudentError>>,
     },
     /// Brings the fixed part of the prompt into the context, from a file where one was kept.
-    Prepare { fixed: Vec<Shot>, answer: mpsc::Sender<Result<(), StudentError>> },
+    Prepare { fixed: Vec<Shot>, cancel: Cancel, answer: mpsc::Sender<Result<(), StudentError>> },
     /// One line under a grammar (GBNF).
     #[cfg(feature = "compile")]
     Line {
@@ -42,22 +42,44 @@ pub(super) enum Request {
     Judge { fixed: String, tails: Vec<String>, answer: mpsc::Sender<Result<(Vec<f32>, Usage), StudentError>> },
 }
 
-pub(super) struct Owner;
+/// The thread, and the way to it.
+pub(super) struct Owner {
+    /// None once it is to end.
+    requests: Option<mpsc::Sender<Request>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
 
 impl Owner {
-    /// Starts the thread and waits until the model is loaded. It ends when the sender is dropped.
-    pub(super) fn start(config: &LlamaConfig) -> Result<mpsc::Sender<Request>, String> {
+    /// Starts the thread and waits until the model is loaded.
+    pub(super) fn start(config: &LlamaConfig) -> Result<Self, String> {
         let (requests, queue) = mpsc::channel::<Request>();
         let (loaded, ready) = mpsc::channel();
         let config = config.clone();
-        thread::Builder::new()
+        let thread = thread::Builder::new()
             .name("llama".to_owned())
             .spawn(move || own(&config, &queue, &loaded))
             .map_err(|e| format!("no thread could be started for it: {e}"))?;
         ready
             .recv()
             .map_err(|_| "llama.cpp broke down while loading it; check the file and the memory".to_owned())??;
-        Ok(requests)
+        Ok(Self { requests: Some(requests), thread: Some(thread) })
+    }
+
+    /// Hands a request over and waits for its answer; none when the thread has ended.
+    pub(super) fn ask<T>(&self, request: impl FnOnce(mpsc::Sender<T>) -> Request) -> Option<T> {
+        let (answer, answered) = mpsc::channel();
+        self.requests.as_ref()?.send(request(answer)).ok()?;
+        answered.recv().ok()
+    }
+}
+
+/// Waits until the thread has ended: a process that ends beside it destroys what llama.cpp still computes with.
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.requests = None;
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the model's thread broke down");
+        }
     }
 }
 
@@ -127,8 +149,8 @@ impl Served<'_> {
             Request::Drafts { fixed, tail, grammar, how, max_tokens, cancel, answer } => {
                 let _ = answer.send(self.drafts(fixed, tail, &grammar, &how, max_tokens, &cancel));
             }
-            Request::Prepare { fixed, answer } => {
-                let _ = answer.send(self.prepare(fixed));
+            Request::Prepare { fixed, cancel, answer } => {
+                let _ = answer.send(self.prepare(fixed, &cancel));
             }
             #[cfg(feature = "compile")]
             Request::Line { fixed, tail, grammar, how, max_tokens, answer } => {
@@ -141,7 +163,7 @@ impl Served<'_> {
         }
     }
 
-    fn prepare(&mut self, fixed: Vec<Shot>) -> Result<(), StudentError> {
+    fn prepare(&mut self, fixed: Vec<Shot>, cancel: &Cancel) -> Result<(), StudentError> {
         if self.fixed.as_ref().is_some_and(|(known, ..)| *known == fixed) {
             return Ok(());
         }
@@ -153,7 +175,11 @@ impl Served<'_> {
             None => false,
         };
         if !restored {
-            while !self.engine.warm(Branch::Draft, &tokens)? {}
+            while !self.engine.warm(Branch::Draft, &tokens)? {
+                if cancel.is_cancelled() {
+                    return Err(StudentError::Cancelled);
+                }
+            }
             if let Some((folder, model)) = kept {
                 self.engine.keep(folder, model);
             }
@@ -174,7 +200,7 @@ impl Served<'_> {
         let known = self.fixed.as_ref().is_some_and(|(known, ..)| *known == fixed);
         // What is restored or kept is no prompt of this call; what is computed here and now is.
         if !known && self.config.cache.is_some() {
-            self.prepare(fixed.clone())?;
+            self.prepare(fixed.clone(), cancel)?;
         } else if !known {
             let text = self.render(&fixed, false);
             let tokens = self.engine.tokenize(&text, self.template.is_none());

@@ -96,6 +96,17 @@ fn a_model_that_never_stops_is_stopped_by_count_and_by_cancel() {
 }
 
 #[test]
+fn a_model_that_is_being_made_ready_stops_when_it_is_told_to() {
+    let Some(path) = model() else { return };
+    let inventory = cabin();
+    let mut llama = Llama::load(LlamaConfig::new(path, examples())).unwrap();
+    let cancel = Cancel::default();
+    cancel.cancel();
+    assert!(matches!(llama.prepare(&inventory, &cancel), Err(StudentError::Cancelled)));
+    llama.prepare(&inventory, &Cancel::default()).unwrap();
+}
+
+#[test]
 fn the_critic_gives_one_ruling_a_candidate() {
     let Some(path) = model() else { return };
     let mut llama = Llama::load(LlamaConfig::new(path, Vec::new())).unwrap();

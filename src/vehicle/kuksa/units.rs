@@ -62,7 +62,14 @@ pub(super) fn other(unit: &str, per_unit: f64, found: &str) -> Option<String> {
 }
 
 fn known(name: &str) -> Option<(Dimension, f64)> {
-    UNITS.iter().find(|(names, ..)| names.contains(&name)).map(|(_, dimension, size)| (*dimension, *size))
+    UNITS.iter().find(|(names, ..)| names.iter().any(|n| same(n, name))).map(|(_, dimension, size)| (*dimension, *size))
+}
+
+/// Whether two names are of one unit. VSS 6.0 writes `Celsius` where the releases before it write `celsius`: the case
+/// of a word means nothing, that of a symbol does (`mW`, `MW`).
+fn same(one: &str, other: &str) -> bool {
+    let is_word = one.len() >= 5 && one.bytes().all(|b| b.is_ascii_alphabetic());
+    one == other || is_word && one.eq_ignore_ascii_case(other)
 }
 
 #[cfg(test)]
@@ -74,6 +81,8 @@ mod tests {
         for (unit, per_unit, found) in [
             ("%", 1.0, "percent"),
             ("°C", 1.0, "celsius"),
+            ("°C", 1.0, "Celsius"),
+            ("%", 1.0, "Percent"),
             ("km/h", 1.0, "km/h"),
             ("km", 1_000.0, "m"),
             ("km/h", 1.0 / 3.6, "m/s"),
@@ -93,6 +102,7 @@ mod tests {
             ("°C", 1.0, "kelvin", "celsius"),
             ("%", 1.0, "degrees", "percent"),
             ("%", 1.0, "furlong", "percent"),
+            ("kW", 1.0, "KW", "kW"),
             ("km", 7.0, "m", "a unit of which 7 make one km"),
         ] {
             assert_eq!(other(unit, per_unit, found).as_deref(), Some(wanted), "{per_unit} {found} in one {unit}");
@@ -102,6 +112,6 @@ mod tests {
     #[test]
     fn no_unit_has_two_sizes() {
         let names: Vec<&str> = UNITS.iter().flat_map(|(names, ..)| names.iter().copied()).collect();
-        assert!(names.iter().all(|name| names.iter().filter(|other| *other == name).count() == 1), "{names:?}");
+        assert!(names.iter().all(|name| names.iter().filter(|other| same(other, name)).count() == 1), "{names:?}");
     }
 }

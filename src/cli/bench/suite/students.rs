@@ -111,7 +111,7 @@ impl Args {
         let model = |e: StudentError| CliError::Peer(e.to_string());
         let mut llama = crate::student::Llama::load(self.llama_config()?).map_err(model)?;
         // The prefix is computed before anything is measured, for every configuration alike.
-        llama.prepare(&policy.inventory).map_err(model)?;
+        llama.prepare(&policy.inventory, &crate::student::Cancel::default()).map_err(model)?;
         Ok(Box::new(llama))
     }
 
