@@ -21,8 +21,8 @@ struct Pairs {
     is: BTreeMap<Talk, BTreeMap<u32, VerdictReport>>,
     /// Verdicts of other policies.
     foreign: usize,
-    /// Other candidates that were in shadow.
-    beside: BTreeSet<String>,
+    /// Candidates that were in shadow.
+    candidates: BTreeSet<String>,
 }
 
 /// The verdicts of two policies on the same drafts.
@@ -45,6 +45,9 @@ pub(super) fn read(folder: &Path, old: &Policy, new: &Policy) -> Result<Shadowed
         }
         Ok(())
     })?;
+    if pairs.is.is_empty() {
+        return Err(pairs.nothing(folder, new));
+    }
     if pairs.foreign > 0 {
         eprintln!("obligato: {} verdicts in the journal are of other policies and are left out", pairs.foreign);
     }
@@ -63,20 +66,25 @@ pub(super) fn read(folder: &Path, old: &Policy, new: &Policy) -> Result<Shadowed
         was.push(Judged::told(id.clone(), ours));
         is.push(Judged::told(id, theirs));
     }
-    if was.iter().all(|one: &Judged| one.turns.is_empty()) {
-        let others: Vec<&str> = pairs.beside.iter().map(String::as_str).collect();
-        return Err(CliError::Unknown(format!(
-            "{}: holds no draft that {} judged and {} judged beside it, so nothing is compared; in shadow it has {}",
-            folder.display(),
-            old.hash,
-            new.hash,
-            if others.is_empty() { "no candidate (`[shadow] policy`)".to_owned() } else { others.join(", ") }
-        )));
-    }
     Ok(Shadowed { was, is, whole })
 }
 
 impl Pairs {
+    /// A comparison with nothing must not look like one that found no difference.
+    fn nothing(&self, folder: &Path, new: &Policy) -> CliError {
+        let others: Vec<&str> = self.candidates.iter().map(String::as_str).collect();
+        let held = match others.as_slice() {
+            [] => "no candidate was in shadow".to_owned(),
+            others => format!("in shadow were {}", others.join(", ")),
+        };
+        let why = format!(
+            "it holds no verdict of `{}` ({}) in shadow: {held}; name the file that `[shadow] policy` named, or judge \
+             recorded conversations with --replay",
+            new.id, new.hash
+        );
+        CliError::Transcript { path: folder.display().to_string(), why }
+    }
+
     fn take(&mut self, record: Record, old: &Policy, new: &Policy) {
         let Some(place) = record.place else { return };
         let text = |name: &str| record.body.get(name).and_then(|v| v.as_str()).unwrap_or_default();
@@ -89,7 +97,7 @@ impl Pairs {
                 self.was.entry(talk).or_default().insert(judged.number, judged.report);
             }
             Kind::Shadow if text("of") == "candidate" && text("policy") != new.hash.to_string() => {
-                self.beside.insert(text("policy").to_owned());
+                self.candidates.insert(text("policy").to_owned());
             }
             Kind::Shadow if text("of") == "candidate" => {
                 let number = record.body.get("number").and_then(|n| n.as_u64()).and_then(|n| u32::try_from(n).ok());
