@@ -8,6 +8,8 @@
 //! model has the last word among what is left.
 
 mod asks;
+mod hearing;
+mod lookups;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -24,7 +26,7 @@ use self::values::Values;
 use super::grammar::order;
 use crate::gates::{probe, says_unit};
 use crate::model::{Draft, Finding, Tier, ToolCall};
-use crate::obligations::Said;
+use crate::obligations::{Said, phones};
 use crate::policy::{PhraseRole, Policy, Reading};
 use crate::state::History;
 use crate::tools::{Kind, Param, ParamType, Tool, ToolIx};
@@ -140,11 +142,19 @@ impl<'a> Grounding<'a> {
 
     fn reading(&self) -> Option<Reading<'a>> {
         let said = self.history.driver().last()?;
-        Some(self.policy.lexicon().read(said.words.clone()))
+        Some(self.policy.lexicon().read(hearing::understood(self.policy, &said.words)))
+    }
+
+    /// The driver's latest words as the policy may have them, for whoever ranks tools by words.
+    pub fn heard(&self) -> Option<String> {
+        let said = self.history.driver().last()?;
+        Some(hearing::understood(self.policy, &said.words).spaced().trim().to_owned())
     }
 
     fn is_named(&self, reading: &Reading<'_>, tool: ToolIx) -> bool {
-        reading.names(tool) || says_unit(self.policy, reading, (0, reading.words().len()), tool)
+        // Who gives a number or an address speaks of what reaches somebody.
+        let reaches = || self.policy.inventory.at(tool).is_some_and(|t| t.outward) && !phones(reading).is_empty();
+        reading.names(tool) || says_unit(self.policy, reading, (0, reading.words().len()), tool) || reaches()
     }
 
     /// These tools and those whose subject the policy's own words name: what people say in another language than the
