@@ -71,10 +71,15 @@ impl Values<'_> {
         self.policy.inventory.at(self.tool).is_some_and(|t| t.params.len() == 1)
     }
 
+    /// Mail addresses that were said.
+    pub(super) fn mails(&self) -> Vec<String> {
+        self.reading.words().iter().map(|(_, w)| w).filter(|w| is_mail(w)).map(str::to_owned).collect()
+    }
+
     /// Phone numbers and mail addresses that were said or shown.
     pub(super) fn addresses(&self) -> Vec<Json> {
         let mut found: Vec<String> = phones(self.reading);
-        found.extend(self.reading.words().iter().map(|(_, w)| w).filter(|w| is_mail(w)).map(str::to_owned));
+        found.extend(self.mails());
         if found.is_empty() {
             let shown = self.history.identifiers().iter().map(|(word, _)| word);
             let mut shown: Vec<&str> = shown.filter(|w| is_mail(w) || is_phone(w)).collect();

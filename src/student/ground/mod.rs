@@ -27,7 +27,7 @@ use super::grammar::order;
 use crate::gates::{probe, says_unit};
 use crate::model::{Draft, Finding, Tier, ToolCall};
 use crate::obligations::{Said, phones};
-use crate::policy::{PhraseRole, Policy, Reading};
+use crate::policy::{Hit, PhraseRole, Policy, Reading};
 use crate::state::History;
 use crate::tools::{Kind, Param, ParamType, Tool, ToolIx};
 
@@ -154,7 +154,12 @@ impl<'a> Grounding<'a> {
     fn is_named(&self, reading: &Reading<'_>, tool: ToolIx) -> bool {
         // Who gives a number or an address speaks of what reaches somebody.
         let reaches = || self.policy.inventory.at(tool).is_some_and(|t| t.outward) && !phones(reading).is_empty();
-        reading.names(tool) || says_unit(self.policy, reading, (0, reading.words().len()), tool) || reaches()
+        // A rear window is a window, whatever else is called so.
+        let head = |h: &Hit<'_>| h.end - h.start > 1 && self.policy.read(reading.words().text(h.end - 1)).names(tool);
+        reading.names(tool)
+            || says_unit(self.policy, reading, (0, reading.words().len()), tool)
+            || reaches()
+            || reading.nouns().any(head)
     }
 
     /// These tools and those whose subject the policy's own words name: what people say in another language than the

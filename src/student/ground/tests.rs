@@ -291,7 +291,7 @@ fn all_are_meant_where_each_is_named_and_a_verb_of_the_tool_takes_nothing_away()
     let said = "fog lights off, front and rear";
     assert!(written(said, &fog("ALL")) && !written(said, &fog("REAR")));
     let policy = policy();
-    for (said, off) in [("clear the windshield", -2.0), ("no more defrost on the windshield", 0.0)] {
+    for (said, off) in [("clear the windshield", -5.0), ("no more defrost on the windshield", 0.0)] {
         let history = history(&policy, said, &Map::new());
         let reading = policy.lexicon().read(std::sync::Arc::new(Words::new(said)));
         let ix = policy.inventory.position("set_window_defrost").unwrap();
@@ -312,4 +312,27 @@ fn a_category_is_the_plural_of_what_is_looked_for() {
     };
     let said = "is there a bakery around here";
     assert!(written(said, &find("bakeries")) && !written(said, &find("airports")));
+}
+
+#[test]
+fn a_call_is_drafted_to_a_number_that_was_said_and_to_no_other() {
+    let call = r#"{"calls":[{"tool":"call_phone_by_number","arguments":{"phone_number":"01514455667"}}]}"#;
+    assert!(written("ring 0151 44 55 667", call));
+    assert!(!written("call somebody for me", call));
+    let mail =
+        r#"{"calls":[{"tool":"send_email","arguments":{"content_message":"Late","email_addresses":["a.b@x.org"]}}]}"#;
+    let swapped =
+        r#"{"calls":[{"tool":"send_email","arguments":{"email_addresses":["a.b@x.org"],"content_message":"Late"}}]}"#;
+    let said = "mail a.b@x.org that I am late";
+    assert!(written(said, mail) || written(said, swapped));
+    assert!(!written(said, &swapped.replace("a.b@x.org", "c.d@x.org")));
+}
+
+#[test]
+fn nobody_says_all_seats_by_the_name_of_their_ventilation() {
+    let line = |seat: &str| {
+        format!(r#"{{"calls":[{{"tool":"set_seat_ventilation","arguments":{{"seat":"{seat}","level":1}}}}]}}"#)
+    };
+    assert!(written("Sitzlüftung auf eins", &line("DRIVER")));
+    assert!(written("alle Sitze auf Stufe eins lüften", &line("ALL")));
 }

@@ -22,9 +22,9 @@ const EARLIER: f32 = 3.0;
 /// One that was said for something else in the same sentence.
 const ELSEWHERE: f32 = 4.0;
 /// Anybody else's than the driver's where nobody is named.
-const OTHERS: f32 = 2.0;
+const OTHERS: f32 = 4.0;
 /// Switching off where nothing says so.
-const OFF: f32 = 2.0;
+const OFF: f32 = 5.0;
 
 /// What values are looked for in.
 pub(super) struct Values<'a> {
@@ -49,19 +49,14 @@ impl Values<'_> {
             ParamType::Enum(members) => self.members(param, members),
             ParamType::Number => self.number(param),
             ParamType::Text if takes_identifiers(param) => self.narrowed(param, self.identifiers(param)),
-            ParamType::Text if writes && param.required && self.reaches_outside() => {
-                let addresses = self.addresses();
-                match addresses.is_empty() {
-                    false => even(addresses),
-                    // Whom a call reaches that says nothing else, nobody but the driver knows.
-                    true if self.only_reaches() => Vec::new(),
-                    // A text that is neither is the model's own.
-                    true => vec![(Slot::Open, 0.0)],
-                }
-            }
+            // Whom a call reaches that says nothing else, nobody but the driver knows.
+            ParamType::Text if writes && self.reaches_outside() && self.only_reaches() => even(self.addresses()),
             ParamType::Text if !writes => self.narrowed(param, self.names()),
             // Without any identifier no list of them can be written.
             ParamType::List(_) if takes_identifiers(param) && self.identifiers(param).is_empty() => Vec::new(),
+            ParamType::List(_) if writes && self.reaches_outside() && !self.mails().is_empty() => {
+                vec![(Slot::Value(Json::from(self.mails())), 0.0)]
+            }
             ParamType::List(item) if matches!(**item, ParamType::Enum(_)) => self.topics(item.as_ref()),
             ParamType::Text | ParamType::List(_) | ParamType::Object(_) | ParamType::Any => vec![(Slot::Open, 0.0)],
         }
