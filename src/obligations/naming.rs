@@ -10,6 +10,8 @@ use crate::policy::{Hit, Meaning, PhraseRole, Policy, Reading};
 use crate::state::{History, ItemArgument, ItemRef, Owners, is_address, is_mail, is_phone, same};
 use crate::tools::{Param, ParamType, ToolIx};
 
+/// Letters by which a plural is longer, at most: what is longer still is another word, as `Sitzheizung` is no `Sitz`.
+const ENDING: usize = 2;
 /// Names and values of owners that are looked at for one argument: as much as a gate may take.
 const OWNERS: usize = 200_000;
 
@@ -235,7 +237,7 @@ impl<'a, 'p> Said<'a, 'p> {
             let word = self.reading.words().text(h.end - 1);
             let longer = |d: &String| {
                 let last = d.rsplit(' ').next().unwrap_or(d);
-                word.len() > last.len() && word.starts_with(last)
+                word.strip_prefix(last).is_some_and(|ending| (1..=ENDING).contains(&ending.len()))
             };
             !declared.iter().any(|d| d.rsplit(' ').next() == Some(word)) && declared.iter().any(longer)
                 || declared.iter().any(|d| d.as_str() == word && declared.iter().any(|s| longer(s) && s != d))

@@ -14,7 +14,7 @@ pub const MAX_CALLS: usize = 4;
 pub const MAX_REPLY_CHARS: usize = 240;
 
 /// How much more welcome a call for each thing that was asked for is than one call, in nats.
-const SEVERAL: f32 = 4.0;
+const SEVERAL: f32 = 8.0;
 
 /// A tool on offer.
 #[derive(Debug, Clone, Copy)]

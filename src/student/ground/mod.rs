@@ -8,6 +8,8 @@
 //! model has the last word among what is left.
 
 mod asks;
+mod hearing;
+mod lookups;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -24,8 +26,8 @@ use self::values::Values;
 use super::grammar::order;
 use crate::gates::{probe, says_unit};
 use crate::model::{Draft, Finding, Tier, ToolCall};
-use crate::obligations::Said;
-use crate::policy::{PhraseRole, Policy, Reading};
+use crate::obligations::{Said, phones};
+use crate::policy::{Hit, PhraseRole, Policy, Reading};
 use crate::state::History;
 use crate::tools::{Kind, Param, ParamType, Tool, ToolIx};
 
@@ -140,11 +142,24 @@ impl<'a> Grounding<'a> {
 
     fn reading(&self) -> Option<Reading<'a>> {
         let said = self.history.driver().last()?;
-        Some(self.policy.lexicon().read(said.words.clone()))
+        Some(self.policy.lexicon().read(hearing::understood(self.policy, &said.words)))
+    }
+
+    /// The driver's latest words as the policy may have them, for whoever ranks tools by words.
+    pub fn heard(&self) -> Option<String> {
+        let said = self.history.driver().last()?;
+        Some(hearing::understood(self.policy, &said.words).spaced().trim().to_owned())
     }
 
     fn is_named(&self, reading: &Reading<'_>, tool: ToolIx) -> bool {
-        reading.names(tool) || says_unit(self.policy, reading, (0, reading.words().len()), tool)
+        // Who gives a number or an address speaks of what reaches somebody.
+        let reaches = || self.policy.inventory.at(tool).is_some_and(|t| t.outward) && !phones(reading).is_empty();
+        // A rear window is a window, whatever else is called so.
+        let head = |h: &Hit<'_>| h.end - h.start > 1 && self.policy.read(reading.words().text(h.end - 1)).names(tool);
+        reading.names(tool)
+            || says_unit(self.policy, reading, (0, reading.words().len()), tool)
+            || reaches()
+            || reading.nouns().any(head)
     }
 
     /// These tools and those whose subject the policy's own words name: what people say in another language than the

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::*;
-use crate::model::{Message, RequestedCall, Role};
+use crate::model::{Message, RequestedCall, Role, Words};
 use crate::policy::{Advice, HardLimits};
 use crate::student::grammar::random::Choices;
 use crate::student::grammar::{DraftGrammar, Grammar, Matcher, Offered};
@@ -48,7 +48,7 @@ fn shots() -> Vec<Example> {
 
 /// Scenarios of one turn, the untouched half left out.
 fn scenarios() -> Vec<Scenario> {
-    let files = ["windows.toml", "climate.toml", "rest.toml"].map(|f| cabin("scenarios").join(f));
+    let files = ["windows.toml", "climate.toml", "rest.toml", "more.toml"].map(|f| cabin("scenarios").join(f));
     let read = |f: &PathBuf| toml::from_str::<File>(&std::fs::read_to_string(f).unwrap()).unwrap().scenario;
     files.iter().flat_map(read).filter(|s| s.says.len() == 1).collect()
 }
@@ -99,7 +99,8 @@ fn done(policy: &Policy, history: &mut History, at: usize, tool: &str, arguments
 
 fn grammar(policy: &Policy, history: &History, retriever: &Retriever, said: &str) -> Grammar {
     let grounding = Grounding { policy, history };
-    let ranked = retriever.scored(&policy.inventory, history.removed(), &[(said, 1.0)], 10);
+    let heard = grounding.heard().unwrap_or_else(|| said.to_owned());
+    let ranked = retriever.scored(&policy.inventory, history.removed(), &[(heard.as_str(), 1.0)], 10);
     let ground = grounding.ground(&ranked);
     let tools = on_offer(policy, &ground.tools);
     let each: Vec<Vec<Offered<'_>>> = ground.each.iter().map(|e| on_offer(policy, e)).collect();
@@ -214,4 +215,124 @@ fn a_temperature_is_meant_where_only_degrees_are_said() {
     let history = history(&policy, said, &Map::new());
     let grammar = grammar(&policy, &history, &Retriever::new(&policy.inventory, &shots()), said).text();
     assert!(grammar.contains("set_climate_temperature") && grammar.contains("DRIVER"), "{grammar}");
+}
+
+fn asks(policy: &Policy, said: &str) -> bool {
+    weights::is_question(&policy.lexicon().read(std::sync::Arc::new(Words::new(said))))
+}
+
+#[test]
+fn a_question_is_told_from_a_wish_by_how_it_opens() {
+    let policy = policy();
+    for said in [
+        "is the sunroof open",
+        "hey, are my lights on",
+        "it's dark, are my lights on",
+        "how far is the roof open",
+        "tell me how full the battery is",
+        "check whether the trunk is shut",
+        "any window still open?",
+        "did I leave the fog lights on",
+        "auf wie viel Grad steht die Temperatur",
+        "ist das Abblendlicht an",
+    ] {
+        assert!(asks(&policy, said), "{said}");
+    }
+    for said in [
+        "can you close my window?",
+        "can we have a red ambient light?",
+        "it's stuffy, give me fresh air",
+        "is it hot in here, open the window",
+        "turn the lights on",
+        "give me some light in the cabin",
+        "Klimaanlage aus",
+        "könntest du bitte das Fenster schließen?",
+    ] {
+        assert!(!asks(&policy, said), "{said}");
+    }
+}
+
+/// What can be written of one tool for a sentence, at the start of a conversation.
+fn written(said: &str, line: &str) -> bool {
+    let policy = policy();
+    let history = history(&policy, said, &Map::new());
+    let retriever = Retriever::new(&policy.inventory, &shots());
+    let grammar = grammar(&policy, &history, &retriever, said);
+    Matcher::new(&grammar).after(format!("{line}\n").as_bytes()).is_some_and(|m| m.is_complete())
+}
+
+#[test]
+fn day_and_hour_are_those_of_this_moment_unless_an_hour_is_said() {
+    let today = r#"{"calls":[{"tool":"get_entries_from_calendar","arguments":{"month":6,"day":15}}]}"#;
+    assert!(written("what is on my calendar", today));
+    assert!(!written("what is on my calendar", &today.replace("15", "31")), "no other day is written");
+    let hour = |hour: u8| {
+        let place = r#""location_or_poi_id":"loc_hallbach_1001","month":6,"day":15"#;
+        format!(r#"{{"calls":[{{"tool":"get_weather","arguments":{{{place},"hour":{hour}}}}}]}}"#)
+    };
+    assert!(written("how is the weather here", &hour(17)));
+    assert!(written("wie ist das Wetter hier um 20 Uhr", &hour(20)));
+}
+
+#[test]
+fn topics_that_are_spoken_of_are_the_ones_that_are_looked_up() {
+    let line = |topic: &str| {
+        format!(r#"{{"calls":[{{"tool":"get_user_preferences","arguments":{{"categories":["{topic}"]}}}}]}}"#)
+    };
+    let said = "which preferences do you know about my seats";
+    assert!(written(said, &line("seats")) && !written(said, &line("climate")));
+}
+
+#[test]
+fn all_are_meant_where_each_is_named_and_a_verb_of_the_tool_takes_nothing_away() {
+    let fog = |position: &str| {
+        format!(r#"{{"calls":[{{"tool":"set_fog_lights","arguments":{{"position":"{position}","on":false}}}}]}}"#)
+    };
+    let said = "fog lights off, front and rear";
+    assert!(written(said, &fog("ALL")) && !written(said, &fog("REAR")));
+    let policy = policy();
+    for (said, off) in [("clear the windshield", -5.0), ("no more defrost on the windshield", 0.0)] {
+        let history = history(&policy, said, &Map::new());
+        let reading = policy.lexicon().read(std::sync::Arc::new(Words::new(said)));
+        let ix = policy.inventory.position("set_window_defrost").unwrap();
+        let about = Said::about(&reading, ix);
+        let grounding = Grounding { policy: &policy, history: &history };
+        let values = grounding.values(&reading, &about, ix, None);
+        let switch = values.of(policy.inventory.at(ix).unwrap().param("on").unwrap());
+        let weight = switch.iter().find(|(slot, _)| *slot == Slot::Value(json!(false))).unwrap().1;
+        assert!((weight - off).abs() < 1e-6, "{said}: {weight}");
+    }
+}
+
+#[test]
+fn a_category_is_the_plural_of_what_is_looked_for() {
+    let find = |category: &str| {
+        let place = r#""location_id":"loc_hallbach_1001""#;
+        format!(r#"{{"calls":[{{"tool":"search_poi_at_location","arguments":{{{place},"category":"{category}"}}}}]}}"#)
+    };
+    let said = "is there a bakery around here";
+    assert!(written(said, &find("bakeries")) && !written(said, &find("airports")));
+}
+
+#[test]
+fn a_call_is_drafted_to_a_number_that_was_said_and_to_no_other() {
+    let call = r#"{"calls":[{"tool":"call_phone_by_number","arguments":{"phone_number":"01514455667"}}]}"#;
+    assert!(written("ring 0151 44 55 667", call));
+    assert!(!written("call somebody for me", call));
+    let mail =
+        r#"{"calls":[{"tool":"send_email","arguments":{"content_message":"Late","email_addresses":["a.b@x.org"]}}]}"#;
+    let swapped =
+        r#"{"calls":[{"tool":"send_email","arguments":{"email_addresses":["a.b@x.org"],"content_message":"Late"}}]}"#;
+    let said = "mail a.b@x.org that I am late";
+    assert!(written(said, mail) || written(said, swapped));
+    assert!(!written(said, &swapped.replace("a.b@x.org", "c.d@x.org")));
+}
+
+#[test]
+fn nobody_says_all_seats_by_the_name_of_their_ventilation() {
+    let line = |seat: &str| {
+        format!(r#"{{"calls":[{{"tool":"set_seat_ventilation","arguments":{{"seat":"{seat}","level":1}}}}]}}"#)
+    };
+    assert!(written("Sitzlüftung auf eins", &line("DRIVER")));
+    assert!(written("alle Sitze auf Stufe eins lüften", &line("ALL")));
 }

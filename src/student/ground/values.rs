@@ -5,21 +5,16 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::Slot;
+use super::lookups::takes_identifiers;
 use crate::gates::segment;
 use crate::model::{ToolCall, Value, Words};
-use crate::obligations::{Said, phones};
-use crate::policy::{PhraseRole, Policy, Reading};
-use crate::state::{AttrIx, Cell, CellIx, History, ItemRef, SetFrom, is_mail, is_phone};
+use crate::obligations::Said;
+use crate::policy::{Hit, Meaning, PhraseRole, Policy, Reading};
+use crate::state::{AttrIx, Cell, CellIx, History, ItemRef, NowField, SetFrom};
 use crate::tools::{Param, ParamType, Tool, ToolIx};
 
-/// Identifiers that are offered for one parameter, the latest first.
-const IDENTIFIERS: usize = 24;
 /// Steps of a parameter up to which each is asked about.
 const STEPS: f64 = 12.0;
-/// Words of a name that is looked up.
-const NAME: usize = 3;
-/// Names out of one sentence.
-const NAMES: usize = 40;
 
 /// How much less welcome a value is that was said before another one for the same argument, in nats: who corrects
 /// himself means the later.
@@ -27,9 +22,9 @@ const EARLIER: f32 = 3.0;
 /// One that was said for something else in the same sentence.
 const ELSEWHERE: f32 = 4.0;
 /// Anybody else's than the driver's where nobody is named.
-const OTHERS: f32 = 2.0;
+const OTHERS: f32 = 4.0;
 /// Switching off where nothing says so.
-const OFF: f32 = 2.0;
+const OFF: f32 = 5.0;
 
 /// What values are looked for in.
 pub(super) struct Values<'a> {
@@ -54,14 +49,15 @@ impl Values<'_> {
             ParamType::Enum(members) => self.members(param, members),
             ParamType::Number => self.number(param),
             ParamType::Text if takes_identifiers(param) => self.narrowed(param, self.identifiers(param)),
-            ParamType::Text if writes && param.required && self.reaches_outside() => {
-                let addresses = self.addresses();
-                // A text that is neither is the model's own.
-                if addresses.is_empty() { vec![(Slot::Open, 0.0)] } else { even(addresses) }
-            }
+            // Whom a call reaches that says nothing else, nobody but the driver knows.
+            ParamType::Text if writes && self.reaches_outside() && self.only_reaches() => even(self.addresses()),
             ParamType::Text if !writes => self.narrowed(param, self.names()),
             // Without any identifier no list of them can be written.
             ParamType::List(_) if takes_identifiers(param) && self.identifiers(param).is_empty() => Vec::new(),
+            ParamType::List(_) if writes && self.reaches_outside() && !self.mails().is_empty() => {
+                vec![(Slot::Value(Json::from(self.mails())), 0.0)]
+            }
+            ParamType::List(item) if matches!(**item, ParamType::Enum(_)) => self.topics(item.as_ref()),
             ParamType::Text | ParamType::List(_) | ParamType::Object(_) | ParamType::Any => vec![(Slot::Open, 0.0)],
         }
     }
@@ -72,8 +68,10 @@ impl Values<'_> {
         let named = |p: &&&Param| match &p.kind {
             ParamType::Bool => self.named(p, vec![true.into(), false.into()]).len() == 1,
             ParamType::Enum(members) => !self.parts(p, members).is_empty() || !self.named(p, words(members)).is_empty(),
-            ParamType::Number => !self.steps(p).is_empty() || !self.mentioned(p).is_empty(),
-            ParamType::Text => !self.of(p).is_empty(),
+            ParamType::Number => self.of_now(p).is_some() || !self.steps(p).is_empty() || !self.mentioned(p).is_empty(),
+            // That something has an identifier does not make it what is spoken of.
+            ParamType::Text if takes_identifiers(p) => !self.named(p, self.identifiers(p)).is_empty(),
+            ParamType::Text => !self.of(p).is_empty() && (self.reading.names(self.tool) || self.writes_a_name()),
             _ => false,
         };
         if required.is_empty() {
@@ -111,12 +109,23 @@ impl Values<'_> {
         if named.len() == 1 || !param.required {
             return even(named);
         }
-        let away = [PhraseRole::Off, PhraseRole::Least, PhraseRole::Remove, PhraseRole::No, PhraseRole::Negation];
-        let off = if away.iter().any(|r| self.reading.has(*r)) { 0.0 } else { -OFF };
+        let off = if self.takes_away() { 0.0 } else { -OFF };
         both.into_iter()
             .map(|v| (v == Json::Bool(false), v))
             .map(|(is_off, v)| (Slot::Value(v), if is_off { off } else { 0.0 }))
             .collect()
+    }
+
+    /// Whether something that is said of the tool speaks of taking away; what it does itself (`clear the windshield`)
+    /// does not, nor does what is said of something else.
+    fn takes_away(&self) -> bool {
+        let away = [PhraseRole::Off, PhraseRole::Least, PhraseRole::Remove, PhraseRole::No, PhraseRole::Negation];
+        let clause = |h: &Hit<'_>| self.reading.clause(h);
+        let own: Vec<u16> = self.reading.hits().iter().filter(|h| h.names(self.tool)).map(clause).collect();
+        let does = |at: usize| self.reading.hits().iter().any(|h| h.start == at && h.means(Meaning::Verb(self.tool)));
+        let counts = |h: &&Hit<'_>| own.is_empty() || own.contains(&clause(h));
+        let speaks = |h: &Hit<'_>| away.iter().any(|r| h.is(*r)) && !(h.is(PhraseRole::Remove) && does(h.start));
+        self.reading.hits().iter().filter(counts).any(speaks)
     }
 
     /// Members of an enumeration: those that are named, the latest first.
@@ -125,7 +134,13 @@ impl Values<'_> {
         if !joined.is_empty() {
             return even(joined);
         }
-        let named = self.named(param, words(members));
+        let mut named = self.named(param, words(members));
+        if named.is_empty() {
+            named = members.iter().filter(|m| self.spells(m)).map(|m| Json::from(m.as_str())).collect();
+        }
+        if let Some(all) = self.every(param, members, &named) {
+            return vec![(Slot::Value(all), 0.0)];
+        }
         match named.is_empty() {
             true if param.required => self.unnamed(param, members),
             true => Vec::new(),
@@ -136,6 +151,27 @@ impl Values<'_> {
                 self.latest(if left.is_empty() { named } else { left }, places)
             }
         }
+    }
+
+    /// Whether all parts of a schema's word are said, in the singular or in the plural: a `bakery` is one of `bakeries`.
+    fn spells(&self, member: &str) -> bool {
+        let singular = |part: &str| match part.strip_suffix("ies") {
+            Some(stem) => format!("{stem}y"),
+            None => part.trim_end_matches('s').to_owned(),
+        };
+        let heard = |part: &str| self.reading.words().iter().any(|(_, w)| w == part || singular(w) == singular(part));
+        member.split('_').map(str::to_lowercase).all(|part| heard(&part))
+    }
+
+    /// The member that stands for all items, where each of them is named: `front and back`.
+    fn every(&self, param: &Param, members: &[String], named: &[Json]) -> Option<Json> {
+        let item = self.policy.model.tool(self.tool)?.item.as_ref().filter(|i| i.argument == param.name)?;
+        let stands_for = |m: &str| item.resolve(m);
+        let items = self.policy.model.entity(item.entity)?.items.len();
+        let said: Vec<ItemRef> = named.iter().filter_map(Json::as_str).filter_map(stands_for).collect();
+        let all_said = (0_u16..).take(items).all(|i| said.contains(&ItemRef::One(i)));
+        let all = members.iter().find(|m| stands_for(m) == Some(ItemRef::All))?;
+        (items > 1 && all_said).then(|| Json::from(all.as_str()))
     }
 
     /// Every member, where none is named: of several items the driver's own, which is the first.
@@ -209,6 +245,9 @@ impl Values<'_> {
     }
 
     fn number(&self, param: &Param) -> Vec<Weighed> {
+        if let Some(now) = self.of_now(param) {
+            return vec![(Slot::Value(number(now)), 0.0)];
+        }
         let steps = self.steps(param);
         if !steps.is_empty() {
             let counted = self.counted(param, &steps);
@@ -237,6 +276,21 @@ impl Values<'_> {
             }
         }
         even(self.numbers(param))
+    }
+
+    /// What a parameter that is called as a part of the date and time has at this moment; an hour that was said
+    /// goes before it.
+    fn of_now(&self, param: &Param) -> Option<f64> {
+        let field = NowField::by_name(&param.name)?;
+        let clock = |at: usize| self.reading.role(PhraseRole::Clock).any(|h| h.start == at + 1);
+        let mut said = crate::gates::numbers(self.reading).into_iter().filter(|(at, _)| clock(*at));
+        if field == NowField::Hour
+            && let Some((_, hour)) = said.next()
+        {
+            return Some(hour);
+        }
+        let Value::Int(now) = self.history.now().get(field) else { return None };
+        Some(*now as f64)
     }
 
     /// Numbers that the words give for a parameter, each with its places: in figures, in words, or as the most and
@@ -294,12 +348,12 @@ impl Values<'_> {
     }
 
     fn is_step(&self, param: &Param, at: usize) -> bool {
-        let within = |h: &&crate::policy::Hit<'_>| h.start < at && at < h.end;
+        let within = |h: &&Hit<'_>| h.start < at && at < h.end;
         if self.reading.role(PhraseRole::Relative).any(|h| within(&h)) {
             return true;
         }
         let (start, end) = segment(self.reading, at);
-        let inside = |h: &&crate::policy::Hit<'_>| (start..end).contains(&h.start);
+        let inside = |h: &&Hit<'_>| (start..end).contains(&h.start);
         let relative = self.reading.role(PhraseRole::Relative).any(|h| inside(&h));
         let target = self.reading.role(PhraseRole::Target).any(|h| h.end == at);
         let own = self.unit(param).and_then(|unit| self.policy.lexicon().value(&unit));
@@ -393,68 +447,6 @@ impl Values<'_> {
         }
         found
     }
-
-    fn identifiers(&self, param: &Param) -> Vec<Json> {
-        let seen = self.history.identifiers();
-        let mut words: Vec<(&str, Option<u32>, bool)> = seen
-            .iter()
-            .filter(|(word, _)| seen.looks_like_one(word))
-            .map(|(word, seen)| (word, seen.call.map(|c| c.0), *seen.field == *param.name))
-            .collect();
-        // Those that stood in a field of that very name alone, where there are any.
-        if words.iter().any(|(.., own)| *own) {
-            words.retain(|(.., own)| *own);
-        }
-        words.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-        words.into_iter().take(IDENTIFIERS).map(|(word, ..)| Json::from(word)).collect()
-    }
-
-    fn reaches_outside(&self) -> bool {
-        self.policy.inventory.at(self.tool).is_some_and(|t| t.outward)
-    }
-
-    /// Phone numbers and mail addresses that were said or shown.
-    fn addresses(&self) -> Vec<Json> {
-        let mut found: Vec<String> = phones(self.reading);
-        found.extend(self.reading.words().iter().map(|(_, w)| w).filter(|w| is_mail(w)).map(str::to_owned));
-        if found.is_empty() {
-            let shown = self.history.identifiers().iter().map(|(word, _)| word);
-            let mut shown: Vec<&str> = shown.filter(|w| is_mail(w) || is_phone(w)).collect();
-            shown.sort_unstable();
-            found.extend(shown.into_iter().take(IDENTIFIERS).map(str::to_owned));
-        }
-        found.into_iter().map(Json::from).collect()
-    }
-
-    /// Runs of the driver's own words that name nothing the policy knows: what is looked up is called as the
-    /// driver calls it.
-    fn names(&self) -> Vec<Json> {
-        let Some(said) = self.history.driver().last() else { return Vec::new() };
-        let words: Vec<&str> =
-            said.text.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric())).collect();
-        let words: Vec<&str> =
-            words.into_iter().map(|w| w.strip_suffix("'s").unwrap_or(w)).filter(|w| !w.is_empty()).collect();
-        let known = |word: &str| {
-            let reading = self.policy.lexicon().read(Arc::new(Words::new(word)));
-            !reading.hits().is_empty()
-        };
-        let free: Vec<bool> = words.iter().map(|w| !known(w)).collect();
-        // A name is written with a capital letter, where the recogniser writes any.
-        let capital = |at: usize| at > 0 && words.get(at).is_some_and(|w| w.starts_with(char::is_uppercase));
-        let any_capital = (0..words.len()).any(|at| capital(at) && free.get(at) == Some(&true));
-        let usable = |at: usize| free.get(at) == Some(&true) && (!any_capital || capital(at));
-        let mut found: Vec<Json> = Vec::new();
-        for start in 0..words.len() {
-            for length in 1..=NAME {
-                let Some(run) = words.get(start..start + length) else { break };
-                if !(start..start + length).all(usable) || found.len() >= NAMES {
-                    break;
-                }
-                found.push(Json::from(run.join(" ")));
-            }
-        }
-        found
-    }
 }
 
 /// Every number of a text, `twenty two` and `21 and a half` included.
@@ -482,9 +474,4 @@ fn texts(json: &Json, found: &mut Vec<String>) {
         Json::Object(map) => map.values().for_each(|value| texts(value, found)),
         _ => {}
     }
-}
-
-/// Whether a parameter takes an identifier: a part of its name says so (`waypoint_id_to_add`).
-fn takes_identifiers(param: &Param) -> bool {
-    param.name.split('_').any(|part| part.trim_end_matches('s').eq_ignore_ascii_case("id"))
 }

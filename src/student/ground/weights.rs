@@ -2,11 +2,11 @@
 //! scenarios that is for tuning.
 
 use super::Grounded;
-use crate::policy::{PhraseRole, Policy, Reading};
+use crate::policy::{Hit, PhraseRole, Policy, Reading};
 use crate::tools::{Tool, ToolIx};
 
 /// A tool whose subject is named, against one that merely shares words.
-const NAMED: f32 = 5.0;
+const NAMED: f32 = 7.0;
 /// One whose action is named.
 const DOES: f32 = 2.0;
 /// One all of whose arguments are named, against one none of whose is.
@@ -44,10 +44,11 @@ pub(super) fn tool(
     if named {
         weight += NAMED;
     }
-    if reading.does(ix) {
+    let asks = is_question(reading);
+    // In a question a verb tells how something stands: `is the trunk shut`.
+    if reading.does(ix) && !(asks && tool.is_write()) {
         weight += DOES;
     }
-    let asks = is_question(reading);
     if asks == tool.is_write() && (asks || wants) {
         weight -= OTHER;
     }
@@ -65,9 +66,39 @@ pub(super) fn reply(policy: &Policy, reading: &Reading<'_>, tools: &[Grounded]) 
     }
 }
 
-/// Whether something is asked for rather than to be done: `is the roof open`, `how full is it`.
+/// Whether something is asked for rather than to be done: `is the roof open`, `tell me how full it is`, `any window
+/// open?`. Of several clauses the last one that speaks of anything decides: `it's dark, are my lights on`.
 pub(super) fn is_question(reading: &Reading<'_>) -> bool {
-    let first = |h: &&crate::policy::Hit<'_>| h.start == 0;
-    let mut opening = reading.hits().iter().filter(first);
-    opening.any(|h| h.is(PhraseRole::Copula) || h.is(PhraseRole::AskValue))
+    let words = reading.words();
+    let clause = |h: &Hit<'_>| reading.clause(h);
+    let speaking = reading.hits().iter().filter(|h| h.nouns().next().is_some() || h.verbs().next().is_some());
+    let told = speaking.map(clause).max().unwrap_or_default();
+    let inside: Vec<&Hit<'_>> = reading.hits().iter().filter(|h| clause(h) == told).collect();
+    let first = (0..words.len()).find(|at| words.get(*at).is_some_and(|w| w.clause == told)).unwrap_or_default();
+    let Some(opening) = opening(&inside, first) else { return false };
+    let is =
+        |roles: &[PhraseRole]| inside.iter().filter(|h| h.start == opening).any(|h| roles.iter().any(|r| h.is(*r)));
+    let later = |roles: &[PhraseRole]| inside.iter().any(|h| h.start > opening && roles.iter().any(|r| h.is(*r)));
+    let acts = inside.iter().filter(|h| h.start == opening).any(|h| h.verbs().next().is_some());
+    is(&[PhraseRole::Copula, PhraseRole::AskValue])
+        || (is(&[PhraseRole::Look, PhraseRole::Request]) && later(&[PhraseRole::AskValue, PhraseRole::Contingent]))
+        || (words.asks() && !acts && !is(&[PhraseRole::Change, PhraseRole::Modal, PhraseRole::Courtesy]))
+}
+
+/// Where a clause really begins: what only fills in (`hey`, `so`) or leads up to it (`at what level`) is passed over.
+fn opening(inside: &[&Hit<'_>], first: usize) -> Option<usize> {
+    let mut at = first;
+    loop {
+        let here: Vec<&&Hit<'_>> = inside.iter().filter(|h| h.start <= at && at < h.end).collect();
+        let keeps = [PhraseRole::Common, PhraseRole::Copula, PhraseRole::AskValue];
+        let passed = here.iter().find(|h| {
+            let fills = h.is(PhraseRole::Greeting) || (h.is(PhraseRole::Courtesy) && h.end - h.start == 1);
+            (fills || h.is(PhraseRole::Target)) && !here.iter().any(|h| keeps.iter().any(|r| h.is(*r)))
+        });
+        match passed {
+            Some(hit) => at = hit.end,
+            // One word that no phrase has may stand before it.
+            None => return inside.iter().map(|h| h.start).filter(|start| (at..=at + 1).contains(start)).min(),
+        }
+    }
 }

@@ -225,7 +225,10 @@ fn grammar(prompt: &Prompt<'_>, retriever: &Retriever) -> Grammar {
             plain(&found.into_iter().filter_map(|ix| inventory.at(ix)).map(Offered::any).collect::<Vec<_>>())
         }
         Offer::Grounded(grounding) => {
-            let ranked = retriever.scored(inventory, removed, &prompt::request(prompt), OFFERED);
+            let heard = grounding.heard();
+            let mut said = prompt::request(prompt);
+            said.iter_mut().zip(&heard).for_each(|(latest, heard)| latest.0 = heard);
+            let ranked = retriever.scored(inventory, removed, &said, OFFERED);
             let Ground { tools, each, reply } = grounding.ground(&ranked);
             let offered =
                 |all: &'_ [Grounded]| -> Vec<_> { all.iter().map(|t| (t.clone(), inventory.at(t.tool))).collect() };
