@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
 /// What a car trusts, with the list that it has in use.
 fn trusted(path: &Path, keys: Option<&Path>) -> Result<Trust, CliError> {
     let trust = Trust::parse(&load::text(path)?)?;
-    let read = |path| Ok::<_, UpdateError>(KeyList::verify(&read_delivered(path, largest_list())?, &trust)?);
+    let read = |path| KeyList::verify(&read_delivered(path, largest_list())?, &trust);
     let list = keys.map(read).transpose()?;
     Ok(trust.with_list(list))
 }
