@@ -232,7 +232,6 @@ mod tests {
     #[test]
     fn a_long_word_one_letter_off_one_name_is_that_name() {
         assert_eq!(understood_as("open the sunrof"), "open the sunroof");
-        assert_eq!(understood_as("mach das Schibedach zu"), "mach das schiebedach zu");
     }
 
     #[test]

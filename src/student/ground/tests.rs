@@ -226,8 +226,8 @@ fn a_question_is_told_from_a_wish_by_how_it_opens() {
     let policy = policy();
     for said in [
         "is the sunroof open",
-        "hey, are my lights on",
-        "it's dark, are my lights on",
+        "hey, are my headlights on",
+        "it's dark, are my headlights on",
         "how far is the roof open",
         "tell me how full the battery is",
         "check whether the trunk is shut",
@@ -291,7 +291,7 @@ fn all_are_meant_where_each_is_named_and_a_verb_of_the_tool_takes_nothing_away()
     let said = "fog lights off, front and rear";
     assert!(written(said, &fog("ALL")) && !written(said, &fog("REAR")));
     let policy = policy();
-    for (said, off) in [("clear the windshield", -5.0), ("no more defrost on the windshield", 0.0)] {
+    for (said, off) in [("clear the windshield", -5.0), ("no more defrosting at the windshield", 0.0)] {
         let history = history(&policy, said, &Map::new());
         let reading = policy.lexicon().read(std::sync::Arc::new(Words::new(said)));
         let ix = policy.inventory.position("set_window_defrost").unwrap();
