@@ -267,7 +267,7 @@ fn what_the_schema_takes_is_replayed_and_what_leads_nowhere_is_told() {
     let constants = "[constant]\nlevel = 2\nplace = { row = 1 }";
     let (done, told) = with_features(&FEATURES.replace("[constant]", constants), &run);
     assert!(done && !told.contains("schema-mismatch"), "{told}");
-    assert!(told.contains("f.toml:15: `paths.date` leads to nothing in any recorded call; correct the path"), "{told}");
+    assert!(told.contains("f.toml:17: `paths.date` leads to nothing in any recorded call; correct the path"), "{told}");
     assert!(!told.contains("`paths.patient`") && !told.contains("`input.write`"), "{told}");
     let (done, told) = with_features(&FEATURES.replace("at = \"count\"", "at = \"cuont\""), &run);
     assert!(
