@@ -11,6 +11,11 @@ const KEPT: usize = 3;
 /// The words by which the driver spoke of what a tool acts on without asking for anything; none where some words of
 /// the latest utterances may ask for it, or where nobody spoke of it.
 pub(super) fn unasked(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, Exhausted> {
+    // Most requests have none of these words, and then nothing more is to be looked at.
+    let marks = [PhraseRole::Inquiry, PhraseRole::AskValue, PhraseRole::Unasked];
+    if !view.driver().is_some_and(|latest| marks.iter().any(|role| latest.has(*role))) {
+        return Ok(None);
+    }
     let mut unasked = None;
     for (back, driver) in view.heard()?.iter().take(KEPT).enumerate() {
         view.spend(driver.words().len())?;

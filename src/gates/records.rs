@@ -68,41 +68,52 @@ pub(super) fn astray(view: &View<'_>, call: &ToolCall) -> Result<Option<Mistaken
     if !is_write || call.by.is_some() || view.history.grants(&call.key()) {
         return Ok(None);
     }
-    let mut strangers: Vec<(&String, &str, &str)> = Vec::new();
+    // The words that may begin a name: those right behind the tool's verb.
+    let verbs = driver.hits().iter().filter(|h| h.verbs().any(|t| t == tool));
+    let behind: Vec<&str> = verbs.flat_map(|h| h.end..=h.end + REACH).map(|at| driver.words().text(at)).collect();
+    let wanted: Vec<(&str, &str)> =
+        if behind.is_empty() { Vec::new() } else { named_behind(view, driver, tool, &behind)? };
+    if wanted.is_empty() {
+        return Ok(None);
+    }
     for (argument, value) in &call.arguments {
         let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         for id in values.iter().filter_map(Json::as_str).filter(|id| !is_here(view, id)) {
             view.spend(8)?;
             let Some(title) = view.history.title(id) else { continue };
-            let said = view.heard()?.iter().chain(view.spoken()?.iter()).any(|said| says(said.words().spaced(), title));
-            if !said {
-                strangers.push((argument, id, title));
+            let other = |(wanted, name): &&(&str, &str)| kind(id) == kind(wanted) && !title.contains(name);
+            let Some((_, name)) = wanted.iter().find(other) else { continue };
+            let words = Words::new(title).into_spaced();
+            if !view.heard()?.iter().chain(view.spoken()?.iter()).any(|said| said.words().spaced().contains(&words)) {
+                let (argument, value, wanted) = (argument.clone(), id.to_owned(), (*name).to_owned());
+                return Ok(Some(Mistaken { argument, value, is: vec![title.to_owned()], wanted }));
             }
         }
     }
-    if strangers.is_empty() {
-        return Ok(None);
-    }
+    Ok(None)
+}
+
+/// The things that the driver's words name right behind the tool's verb, and that no write uses.
+fn named_behind<'v>(
+    view: &View<'v>,
+    driver: &Reading<'_>,
+    tool: ToolIx,
+    words: &[&str],
+) -> Result<Vec<(&'v str, &'v str)>, Exhausted> {
     let spaced = driver.words().spaced();
-    for (wanted, name) in view.history.titled() {
+    let mut found = Vec::new();
+    for (id, title) in view.history.titled() {
         view.spend(2)?;
-        let Some((argument, id, title)) =
-            strangers.iter().find(|(_, id, title)| kind(id) == kind(wanted) && !title.contains(name))
-        else {
+        let Some(first) = title.split(|c: char| !c.is_alphanumeric()).next().filter(|first| !first.is_empty()) else {
             continue;
         };
-        let first = Words::new(name).into_spaced();
-        let Some(first) = first.split_whitespace().next() else { continue };
-        if says(spaced, name) && behind(driver, tool, first) && !is_here(view, wanted) && !is_written(view, wanted) {
-            return Ok(Some(Mistaken {
-                argument: (*argument).clone(),
-                value: (*id).to_owned(),
-                is: vec![(*title).to_owned()],
-                wanted: name.to_owned(),
-            }));
+        let begins = words.iter().find(|word| word.chars().eq(first.chars().flat_map(char::to_lowercase)));
+        let Some(first) = begins else { continue };
+        if says(spaced, title) && behind(driver, tool, first) && !is_here(view, id) && !is_written(view, id) {
+            found.push((id, title));
         }
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// Whether an identifier is that of the place where the car is.
