@@ -68,11 +68,9 @@ pub(super) fn astray(view: &View<'_>, call: &ToolCall) -> Result<Option<Mistaken
     if !is_write || call.by.is_some() || view.history.grants(&call.key()) {
         return Ok(None);
     }
-    // The words that may begin a name: those right behind the tool's verb.
-    let verbs = driver.hits().iter().filter(|h| h.verbs().any(|t| t == tool));
-    let behind: Vec<&str> = verbs.flat_map(|h| h.end..=h.end + REACH).map(|at| driver.words().text(at)).collect();
-    let wanted: Vec<(&str, &str)> =
-        if behind.is_empty() { Vec::new() } else { named_behind(view, driver, tool, &behind)? };
+    // The words that may begin a name.
+    let first: Vec<&str> = behind(driver, tool).map(|at| driver.words().text(at)).collect();
+    let wanted = if first.is_empty() { Vec::new() } else { called(view, driver, &first)? };
     if wanted.is_empty() {
         return Ok(None);
     }
@@ -93,23 +91,16 @@ pub(super) fn astray(view: &View<'_>, call: &ToolCall) -> Result<Option<Mistaken
     Ok(None)
 }
 
-/// The things that the driver's words name right behind the tool's verb, and that no write uses.
-fn named_behind<'v>(
-    view: &View<'v>,
-    driver: &Reading<'_>,
-    tool: ToolIx,
-    words: &[&str],
-) -> Result<Vec<(&'v str, &'v str)>, Exhausted> {
+/// The things that the driver's words name, beginning with one of these words, and that no write uses.
+fn called<'v>(view: &View<'v>, driver: &Reading<'_>, first: &[&str]) -> Result<Vec<(&'v str, &'v str)>, Exhausted> {
     let spaced = driver.words().spaced();
     let mut found = Vec::new();
     for (id, title) in view.history.titled() {
         view.spend(2)?;
-        let Some(first) = title.split(|c: char| !c.is_alphanumeric()).next().filter(|first| !first.is_empty()) else {
-            continue;
-        };
-        let begins = words.iter().find(|word| word.chars().eq(first.chars().flat_map(char::to_lowercase)));
-        let Some(first) = begins else { continue };
-        if says(spaced, title) && behind(driver, tool, first) && !is_here(view, id) && !is_written(view, id) {
+        let begin = title.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        let is_first = |word: &&str| word.chars().eq(begin.chars().flat_map(char::to_lowercase));
+        let is_said = !begin.is_empty() && first.iter().any(is_first) && says(spaced, title);
+        if is_said && !is_here(view, id) && !is_written(view, id) {
             found.push((id, title));
         }
     }
@@ -219,19 +210,17 @@ fn named(view: &View<'_>, driver: &Reading<'_>, spaced: &str, tool: ToolIx, name
         return Some(format!("{first} {last}"));
     }
     let is_write = view.policy.inventory.at(tool).is_some_and(|t| t.is_write());
-    said.into_iter().find(|name| is_write && behind(driver, tool, name)).cloned()
+    let place = |name: &str| driver.words().iter().position(|(_, word)| word == name);
+    let is_behind = |name: &str| place(name).is_some_and(|at| behind(driver, tool).any(|behind| behind == at));
+    said.into_iter().find(|name| is_write && is_behind(name)).cloned()
 }
 
-/// Whether a word stands right behind the tool's verb.
-fn behind(driver: &Reading<'_>, tool: ToolIx, word: &str) -> bool {
-    let place = driver.words().iter().position(|(_, said)| said == word);
-    place.is_some_and(|at| {
-        driver.hits().iter().any(|h| {
-            h.verbs().any(|t| t == tool)
-                && h.end <= at
-                && at - h.end <= REACH
-                && !driver.role(PhraseRole::Contingent).any(|c| h.end <= c.start && c.start < at)
-        })
+/// The places right behind the tool's verb, where what it is said of stands.
+fn behind(driver: &Reading<'_>, tool: ToolIx) -> impl Iterator<Item = usize> {
+    let verbs = driver.hits().iter().filter(move |h| h.verbs().any(|t| t == tool));
+    verbs.flat_map(move |verb| {
+        let after = driver.role(PhraseRole::Contingent).map(|c| c.start).filter(|start| *start >= verb.end).min();
+        verb.end..=(verb.end + REACH).min(after.unwrap_or(usize::MAX))
     })
 }
 
