@@ -69,12 +69,10 @@ impl History {
         let text = message.content.as_deref().unwrap_or_default();
         match message.role {
             Role::System => {
-                let mut now = self.now.clone();
-                now.read(&model.now, text);
-                if let Some(what) = now.impossible() {
+                self.set_system(model, text);
+                if let Some(what) = self.now.impossible() {
                     return Err(IngestError::Time { step: self.steps, what });
                 }
-                self.set_system(model, text);
             }
             Role::User => self.heard(text),
             Role::Assistant => {

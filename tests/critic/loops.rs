@@ -1,25 +1,11 @@
 //! Remedies that call for each other: round a circle of any length, or only for a while.
 
-use crate::mutator::{Parts, cabin, fault, rules, with};
+use crate::mutator::{Parts, SWITCHES, fault, remedying, with};
 use crate::{Faulty, all_found, critique, solver};
-
-/// Tools that switch something of the car, and what.
-const SWITCHES: [(&str, &str); 5] = [
-    ("set_air_conditioning", "air_conditioning"),
-    ("set_dome_light", "dome_light"),
-    ("set_head_lights_low_beams", "low_beams"),
-    ("set_head_lights_high_beams", "high_beams"),
-    ("set_child_lock", "child_lock"),
-];
 
 /// A rule on a call of this tool.
 fn rule(id: &str, tool: &str, when: impl Into<String>, remedy: &str) -> Parts {
-    let base = rules(&cabin()).into_iter().find(|r| r.id == "fog-lights-need-low-beams").unwrap();
-    let mut rule = base.with("remedy", remedy).when(when);
-    rule.annotations.retain(|a| !a.starts_with("@on_failure("));
-    rule.id = id.to_owned();
-    rule.scope = format!("principal, action == Action::\"{tool}\", resource is Car");
-    rule
+    remedying(id, tool, "Car", when).with("remedy", remedy)
 }
 
 fn on(tool: &str) -> String {

@@ -6,6 +6,25 @@ use obligato::compile::{SetSource, SourceFile};
 
 use crate::Faulty;
 
+/// Tools that switch something of the car, and what.
+pub const SWITCHES: [(&str, &str); 5] = [
+    ("set_air_conditioning", "air_conditioning"),
+    ("set_dome_light", "dome_light"),
+    ("set_head_lights_low_beams", "low_beams"),
+    ("set_head_lights_high_beams", "high_beams"),
+    ("set_child_lock", "child_lock"),
+];
+
+/// A rule with a remedy, on a call of this tool about this kind of thing.
+pub fn remedying(id: &str, tool: &str, about: &str, when: impl Into<String>) -> Parts {
+    let base = rules(&cabin()).into_iter().find(|r| r.id == "fog-lights-need-low-beams").unwrap();
+    let mut rule = base.when(when);
+    rule.annotations.retain(|a| !a.starts_with("@on_failure("));
+    rule.id = id.to_owned();
+    rule.scope = format!("principal, action == Action::\"{tool}\", resource is {about}");
+    rule
+}
+
 /// A rule of a set, in its parts.
 #[derive(Debug, Clone)]
 pub struct Parts {

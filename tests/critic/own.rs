@@ -3,32 +3,13 @@
 use obligato::compile::{SetSource, SourceFile};
 use serde_json::Value as Json;
 
-use crate::mutator::{Parts, cabin, fault, rules, with};
+use crate::mutator::{Parts, SWITCHES, fault, remedying, with};
 use crate::{Faulty, all_found, critique, solver};
-
-/// A rule on a call of this tool about this kind of thing.
-fn rule(id: &str, tool: &str, about: &str, when: impl Into<String>) -> Parts {
-    let base = rules(&cabin()).into_iter().find(|r| r.id == "fog-lights-need-low-beams").unwrap();
-    let mut rule = base.when(when);
-    rule.annotations.retain(|a| !a.starts_with("@on_failure("));
-    rule.id = id.to_owned();
-    rule.scope = format!("principal, action == Action::\"{tool}\", resource is {about}");
-    rule
-}
 
 fn errors(rule: &Parts, check: &str) -> Vec<String> {
     let critique = critique(&with(&[rule]), check);
     critique.errors(check).map(|f| format!("{} {:?}", f.what, f.example)).collect()
 }
-
-/// Switches, their fields, and what else the car has.
-const SWITCHES: [(&str, &str); 5] = [
-    ("set_air_conditioning", "air_conditioning"),
-    ("set_dome_light", "dome_light"),
-    ("set_head_lights_low_beams", "low_beams"),
-    ("set_head_lights_high_beams", "high_beams"),
-    ("set_child_lock", "child_lock"),
-];
 
 /// Levels that calls set, by tool, argument, field and the tool that follows.
 const LEVELS: [(&str, &str, &str, &str); 4] = [
@@ -53,12 +34,12 @@ fn guarded() -> Vec<(Parts, Parts)> {
             let remedy = format!("{other}(on: true)");
             let right = format!("context.input.on && (!resource.{attribute} || !resource.{needed})");
             let wrong = format!("context.input.on && (resource.{attribute} || !resource.{needed})");
-            let with = |when: String| rule("guarded", tool, "Car", when).with("remedy", &remedy);
+            let with = |when: String| remedying("guarded", tool, "Car", when).with("remedy", &remedy);
             pairs.push((with(right), with(wrong)));
         }
     }
     for (tool, argument, attribute, follows) in LEVELS {
-        let with = |when: String| rule("follows", tool, "Car", when).with("remedy", &follow(follows, argument));
+        let with = |when: String| remedying("follows", tool, "Car", when).with("remedy", &follow(follows, argument));
         let right = format!("resource.{attribute} > 0 && resource.{follows} < resource.{attribute}");
         pairs.push((with(right.clone()), with(right.replace(" < ", " <= "))));
         let other_way = format!("resource.{attribute} != resource.{follows}");
@@ -66,7 +47,7 @@ fn guarded() -> Vec<(Parts, Parts)> {
     }
     let heats = |when: &str| {
         let remedy = "set_seat_ventilation(seat: <resource>, level: <input.level>)";
-        rule("airs", "set_seat_heating", "Seat", when).with("remedy", remedy)
+        remedying("airs", "set_seat_heating", "Seat", when).with("remedy", remedy)
     };
     // A seat that the call is not about is warm already.
     pairs.push((
@@ -75,10 +56,12 @@ fn guarded() -> Vec<(Parts, Parts)> {
     ));
     let everywhere = "context.input.seat == \"ALL\" && resource.ventilation != resource.heating";
     pairs.push((heats(everywhere), heats(&everywhere.replace("==", "!="))));
-    let lit = |when: &str| rule("lit", "open_close_trunk_door", "Car", when).with("remedy", "set_dome_light(on: true)");
+    let lit =
+        |when: &str| remedying("lit", "open_close_trunk_door", "Car", when).with("remedy", "set_dome_light(on: true)");
     let open = "context.input.action == \"OPEN\" && (resource.trunk != \"open\" || !resource.dome_light)";
     pairs.push((lit(open), lit(&open.replace("\"OPEN\"", "\"CLOSE\""))));
-    let blows = |when: &str| rule("blows", "set_window_defrost", "Car", when).with("remedy", "set_fan_speed(level: 2)");
+    let blows =
+        |when: &str| remedying("blows", "set_window_defrost", "Car", when).with("remedy", "set_fan_speed(level: 2)");
     let front = "context.input.on && [\"FRONT\", \"ALL\"].contains(context.input.defrost_window) && (!resource.front_defrost || resource.fan_speed < 2)";
     pairs.push((blows(front), blows(&front.replace("[\"FRONT\", \"ALL\"]", "[\"REAR\", \"ALL\"]"))));
     pairs
@@ -118,7 +101,7 @@ fn a_rule_about_a_field_that_its_own_call_sets_is_not_held_to_be_dead() {
         return;
     }
     for (tool, attribute) in SWITCHES {
-        let undone = rule("undone", tool, "Car", format!("context.input.on && !resource.{attribute}"));
+        let undone = remedying("undone", tool, "Car", format!("context.input.on && !resource.{attribute}"));
         let undone = undone.with("remedy", "set_fan_speed(level: 0)");
         for check in ["never-fires", "always-fires", "shadowed"] {
             assert_eq!(errors(&undone, check), Vec::<String>::new(), "{}", undone.text());
@@ -162,7 +145,7 @@ fn a_comparison_with_the_field_that_the_argument_sets_takes_no_call_away() {
             format!("!({set} == {left} && context.now.hour < 24)"),
         ] {
             let addressed = if about == "Car" { "" } else { "resource.addressed && " };
-            let rule = rule("compared", tool, about, format!("{addressed}{compared}")).plain();
+            let rule = remedying("compared", tool, about, format!("{addressed}{compared}")).plain();
             let critique = critique(&without_ranges(&rule), "over-blocking");
             assert_eq!(critique.rules, 1, "{:?}", critique.findings);
             let found: Vec<_> = critique.errors("over-blocking").map(|f| f.what.clone()).collect();
@@ -186,7 +169,7 @@ fn a_comparison_that_takes_half_of_the_calls_away_is_found() {
             " && context.now.minute < 60",
         ] {
             let when = format!("context.input.{argument} > 0 && resource.{attribute} > 0{state}");
-            let found = errors(&rule("levels", tool, "Car", when.clone()).plain(), "over-blocking");
+            let found = errors(&remedying("levels", tool, "Car", when.clone()).plain(), "over-blocking");
             assert_eq!(found.len(), 1, "{when}");
             tried += 1;
         }

@@ -1,6 +1,6 @@
 //! Faults in remedies.
 
-use crate::mutator::{Parts, cabin, fault, rules};
+use crate::mutator::{Parts, SWITCHES, cabin, fault, rules};
 use crate::{Faulty, all_found, solver};
 
 /// For each remedy of the cabin the values that do not satisfy its rule.
@@ -167,15 +167,6 @@ fn switched() -> Vec<Faulty> {
     };
     switches.into_iter().chain(others).map(pair).collect()
 }
-
-/// Tools that switch something of the car, and what.
-const SWITCHES: [(&str, &str); 5] = [
-    ("set_air_conditioning", "air_conditioning"),
-    ("set_dome_light", "dome_light"),
-    ("set_head_lights_low_beams", "low_beams"),
-    ("set_head_lights_high_beams", "high_beams"),
-    ("set_child_lock", "child_lock"),
-];
 
 #[test]
 fn remedies_that_undo_each_other_are_found() {
