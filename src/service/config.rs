@@ -196,8 +196,8 @@ pub struct ServiceConfig {
     pub max_sessions_per_client: usize,
     /// Sessions that one user may hold over all connections.
     pub max_sessions_per_user: usize,
-    /// Calls that one connection may make in a second, and at once after a pause; a call of 64 KiB counts for two. 0:
-    /// as many as it likes.
+    /// Calls that one connection may make in a second, a quarter of them at once; a call of 64 KiB counts for two. One
+    /// that comes too early is refused when its time has come. 0: as many as it likes.
     pub calls_per_second: u32,
     /// Seconds after which an unused session is closed.
     pub idle_s: u64,

@@ -7,16 +7,18 @@
 //!
 //! The calls of all clients come down one socket, in one order. Whoever floods it must not be served at length
 //! before the others are: a call that is turned away here costs its reading and one short answer, whatever it asks
-//! for, and a body that is too large is never held.
+//! for, and a body that is too large is never held. Nor may whoever calls again as soon as he is answered keep the bus
+//! busy for everybody: a call before its time is answered when its time has come.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
+use zbus::Message;
 use zbus::object_server::Interface;
-use zbus::{Connection, Message};
 
+use super::doorman::{Doorman, Told};
 use super::harness::Harness;
 use super::head::Head;
 use super::pace::Pace;
@@ -27,25 +29,46 @@ use super::{ROOT_PATH, Refusal};
 pub(super) const LARGEST_CALL: usize = MAX_DRAFT_BYTES + 64 * 1024;
 /// So many bytes weigh as much as one call.
 const ONE: usize = 64 * 1024;
-/// A description of all objects is a thousand times as long as the call that asks for it, and the bus passes it on in
-/// one piece: there is one in the time of so many calls.
-const DESCRIPTION: u32 = 50;
-/// Descriptions at once: whoever looks at the whole tree asks for one of each object on the way to the sessions.
-const DESCRIPTIONS: u32 = 16;
+/// Of what may be done in a second, so much may be done at once: who floods has that for nothing with each connection.
+const AT_ONCE: u32 = 4;
+/// A description is many times as long as the call that asks for it, and the bus passes it on in small pieces while
+/// everybody waits. So they are given out one after the other: one of a session in the time of so many calls.
+const DESCRIPTION: u32 = 2;
+/// The objects above the sessions are described with all that they have.
+const ABOVE: u32 = 4;
+/// How long somebody waits for a description at most; whoever looks at the whole tree asks for 21 of them.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// The interface of descriptions.
 const INTROSPECTABLE: &str = "org.freedesktop.DBus.Introspectable";
 /// Answers that may wait for the bus; nothing more is read then.
 const WAITING: usize = 64;
 
-/// A call that was turned away, and why.
-type Turned = (Message, Refusal);
+/// What becomes of a call.
+#[derive(Debug)]
+pub(super) enum Ruling {
+    /// It comes in.
+    In,
+    /// It comes in when its time has come, or is turned away where it cannot be held so long.
+    Later(Turned),
+    /// It is turned away.
+    Away(Turned),
+}
+
+/// Why a call does not come in.
+#[derive(Debug)]
+pub(super) struct Turned {
+    /// What its caller is told.
+    pub(super) why: Refusal,
+    /// How much too early it came.
+    pub(super) early: Duration,
+}
 
 /// Looks at each call before anything is done for it.
 pub(super) struct Door {
     harness: Arc<Harness>,
     /// None: a connection may call as often as it likes.
     pace: Option<Paces>,
-    turned: mpsc::Sender<Turned>,
+    turned: mpsc::Sender<Told>,
 }
 
 /// How often a connection may call.
@@ -54,12 +77,8 @@ struct Paces {
     /// Calls a second.
     rate: u32,
     calls: Pace<String>,
-    /// Descriptions of everything.
     descriptions: Pace<String>,
 }
-
-/// Tells those who were turned away.
-pub(super) struct Doorman(mpsc::Receiver<Turned>);
 
 impl Door {
     /// The door of a service, and who answers at it.
@@ -69,39 +88,49 @@ impl Door {
         let every = Duration::from_secs(1).checked_div(rate);
         let pace = every.map(|every| Paces {
             rate,
-            calls: Pace::new(rate, every),
-            descriptions: Pace::new(DESCRIPTIONS, every.saturating_mul(DESCRIPTION)),
+            calls: Pace::new((rate / AT_ONCE).max(1), every),
+            descriptions: Pace::new(ABOVE, every.saturating_mul(DESCRIPTION)),
         });
-        (Self { harness, pace, turned }, Doorman(told))
+        (Self { harness, pace, turned }, Doorman::new(told))
     }
 
-    /// Why a call of so many bytes does not come in.
-    pub(super) fn refuses(&self, call: &Head<'_>, bytes: usize) -> Option<Refusal> {
-        let too_often = self.too_often(call, bytes);
-        if bytes > LARGEST_CALL {
-            return Some(Refusal::too_long("call", bytes, LARGEST_CALL));
-        }
-        too_often.or_else(|| self.nobody_there(call))
-    }
-
-    fn too_often(&self, call: &Head<'_>, bytes: usize) -> Option<Refusal> {
-        let (Paces { rate, calls, descriptions }, sender) = (self.pace.as_ref()?, call.sender?);
-        let turns = u32::try_from(1 + bytes / ONE).unwrap_or(u32::MAX);
+    /// What becomes of a call of so many bytes.
+    pub(super) fn rules(&self, call: &Head<'_>, bytes: usize) -> Ruling {
         let now = Instant::now();
-        if let Err(wait) = calls.take(sender, turns, now) {
-            return Some(Refusal::TooMany(format!(
-                "{rate} calls a second are the most of one connection (a large one counts for several); call again \
-                 in {} ms",
-                wait.as_millis().max(1)
-            )));
+        let too_often = self.too_often(call, bytes, now);
+        if bytes > LARGEST_CALL {
+            let early = too_often.map(|turned| turned.early).unwrap_or_default();
+            return Ruling::Away(Turned { why: Refusal::too_long("call", bytes, LARGEST_CALL), early });
         }
-        // That of a session is a small one.
-        let everything = call.interface == Some(INTROSPECTABLE) && call.path.is_none_or(|path| session(path).is_none());
-        let wait = if everything { descriptions.take(sender, 1, now).err()? } else { return None };
-        Some(Refusal::TooMany(format!(
-            "{DESCRIPTIONS} descriptions of everything are the most of one connection at once; ask again in {} ms",
-            wait.as_millis().max(1)
-        )))
+        let at_once = |why| Turned { why, early: Duration::ZERO };
+        if let Some(turned) = too_often.or_else(|| self.nobody_there(call).map(at_once)) {
+            return Ruling::Away(turned);
+        }
+        self.describes(call, now)
+    }
+
+    fn too_often(&self, call: &Head<'_>, bytes: usize, now: Instant) -> Option<Turned> {
+        let (Paces { rate, calls, .. }, sender) = (self.pace.as_ref()?, call.sender?);
+        let turns = u32::try_from(1 + bytes / ONE).unwrap_or(u32::MAX);
+        let early = calls.take(sender, turns, now).err()?;
+        let most = "calls a second are the most of one connection (a large one counts for several), a quarter of them \
+                    at once";
+        Some(Turned::early(format_args!("{rate} {most}"), early))
+    }
+
+    /// A description waits for those before it.
+    fn describes(&self, call: &Head<'_>, now: Instant) -> Ruling {
+        let (Some(Paces { descriptions, .. }), Some(sender)) = (&self.pace, call.sender) else { return Ruling::In };
+        if call.interface != Some(INTROSPECTABLE) {
+            return Ruling::In;
+        }
+        let turns = if call.path.is_some_and(|path| session(path).is_some()) { 1 } else { ABOVE };
+        let turned = |early| Turned::early(format_args!("descriptions are given out one after the other"), early);
+        match descriptions.book(sender, turns, now, PATIENCE) {
+            Ok(Duration::ZERO) => Ruling::In,
+            Ok(wait) => Ruling::Later(turned(wait)),
+            Err(wait) => Ruling::Away(turned(wait)),
+        }
     }
 
     /// A session that is gone has no object any more; whoever still calls it is told so in our words.
@@ -113,9 +142,9 @@ impl Door {
     }
 
     /// Has the caller of a header told. Waits while the bus takes no more answers.
-    pub(super) async fn turn_away(&self, header: Message, why: Refusal) {
+    pub(super) async fn turn_away(&self, header: Message, turned: Turned) {
         // The doorman goes only with the service.
-        if self.turned.send((header, why)).await.is_err() {
+        if self.turned.send((header, turned)).await.is_err() {
             tracing::debug!("a call was turned away and its caller was not told");
         }
     }
@@ -126,21 +155,15 @@ fn session(path: &str) -> Option<&str> {
     path.strip_prefix(ROOT_PATH)?.strip_prefix("/session/")
 }
 
-impl fmt::Debug for Door {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Door").field("pace", &self.pace).finish_non_exhaustive()
+impl Turned {
+    fn early(most: fmt::Arguments<'_>, early: Duration) -> Self {
+        let why = Refusal::TooMany(format!("{most}; this one came {} ms too early", early.as_millis().max(1)));
+        Self { why, early }
     }
 }
 
-impl Doorman {
-    /// Tells whoever is turned away, for as long as the door stands.
-    pub(super) async fn serve(mut self, connection: Connection) -> zbus::Result<()> {
-        while let Some((message, why)) = self.0.recv().await {
-            // A caller that has left in the meantime is none.
-            if let Err(error) = connection.reply_dbus_error(&message.header(), why).await {
-                tracing::debug!(%error, "a caller that was turned away could not be told");
-            }
-        }
-        Ok(())
+impl fmt::Debug for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Door").field("pace", &self.pace).finish_non_exhaustive()
     }
 }

@@ -12,6 +12,7 @@ use std::os::unix::net::{SocketAddr, UnixStream as StdStream};
 use std::sync::Arc;
 
 use tokio::net::UnixStream;
+use tokio::time::sleep_until;
 use zbus::Message;
 use zbus::address::transport::{Transport, UnixSocket};
 use zbus::connection::Builder;
@@ -19,8 +20,9 @@ use zbus::connection::socket::{ReadHalf, Split, WriteHalf};
 use zbus::export::async_trait::async_trait;
 
 use super::Bus;
-use super::door::Door;
+use super::door::{Door, Ruling};
 use super::head::{HEAD, Head, Lengths};
+use super::later::Later;
 use super::wire::{Read, Write};
 
 /// Bytes that are read at once; no header is longer.
@@ -65,11 +67,13 @@ struct Entrance {
     to: usize,
     /// What was passed along with it, in the order of the messages.
     passed: VecDeque<OwnedFd>,
+    /// What comes in later.
+    later: Later,
 }
 
 impl Entrance {
     fn new(read: Read, door: Door) -> Self {
-        Self { read, door, piece: vec![0; PIECE], from: 0, to: 0, passed: VecDeque::new() }
+        Self { read, door, piece: vec![0; PIECE], from: 0, to: 0, passed: VecDeque::new(), later: Later::default() }
     }
 
     fn here(&self) -> &[u8] {
@@ -124,8 +128,18 @@ impl Entrance {
         self.passed.extend(fds.drain(..));
     }
 
-    /// Looks at the header of the call that is next; whether it was turned away.
-    async fn turned_away(&mut self, seq: u64, lengths: Lengths) -> zbus::Result<bool> {
+    /// Waits for the head of the next message; false where one that was held is due before.
+    async fn head(&mut self) -> io::Result<bool> {
+        let Some(at) = self.later.next() else { return self.fill(HEAD).await.map(|()| true) };
+        // Reading may be broken off wherever it waits: what was read stands in the piece.
+        tokio::select! {
+            filled = self.fill(HEAD) => filled.map(|()| true),
+            () = sleep_until(at.into()) => Ok(false),
+        }
+    }
+
+    /// Looks at the header of the call that is next; whether it does not come in, or not yet.
+    async fn kept_out(&mut self, seq: u64, lengths: Lengths) -> zbus::Result<bool> {
         if lengths.header > PIECE {
             // No name is that long, and whose it is may stand behind it.
             tracing::warn!(bytes = lengths.header, "a call was dropped for the length of its header");
@@ -135,7 +149,16 @@ impl Entrance {
         }
         self.fill(lengths.header).await?;
         let head = Head::read(self.here().get(..lengths.header).unwrap_or_default());
-        let Some(why) = self.door.refuses(&head, lengths.whole()) else { return Ok(false) };
+        let turned = match self.door.rules(&head, lengths.whole()) {
+            Ruling::In => return Ok(false),
+            Ruling::Later(turned) if head.passed == 0 && self.later.takes(lengths.whole()) => {
+                self.fill(lengths.whole()).await?;
+                let message = self.take(lengths.whole());
+                self.later.hold(message, turned.early);
+                return Ok(true);
+            }
+            Ruling::Later(turned) | Ruling::Away(turned) => turned,
+        };
         let (answered, counted, passed) = (head.answered, head.counted, head.passed.min(self.passed.len()));
         self.passed.drain(..passed);
         if !answered {
@@ -153,7 +176,7 @@ impl Entrance {
         }
         let message = self.read.receive_message(seq, &mut header, &mut Vec::new()).await?;
         self.skip(lengths.body).await?;
-        self.door.turn_away(message, why).await;
+        self.door.turn_away(message, turned).await;
         Ok(true)
     }
 }
@@ -168,9 +191,14 @@ impl ReadHalf for Entrance {
     ) -> zbus::Result<Message> {
         self.resume(bytes, fds);
         loop {
-            self.fill(HEAD).await?;
+            if let Some(mut message) = self.later.due() {
+                return self.read.receive_message(seq, &mut message, &mut Vec::new()).await;
+            }
+            if !self.head().await? {
+                continue;
+            }
             let lengths = Lengths::of(self.here()).ok_or(zbus::Error::ExcessData)?;
-            if lengths.call && self.turned_away(seq, lengths).await? {
+            if lengths.call && self.kept_out(seq, lengths).await? {
                 continue;
             }
             self.fill(lengths.header.min(PIECE)).await?;

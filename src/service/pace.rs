@@ -32,6 +32,16 @@ impl<K: Ord> Pace<K> {
         K: Borrow<Q>,
         Q: Ord + ToOwned<Owned = K> + ?Sized,
     {
+        self.book(key, turns, now, Duration::ZERO).map(drop)
+    }
+
+    /// The same for whoever can wait: how long that takes. Where it is more than `patience` no turn is taken, and the
+    /// error is how long it would be.
+    pub(super) fn book<Q>(&self, key: &Q, turns: u32, now: Instant, patience: Duration) -> Result<Duration, Duration>
+    where
+        K: Borrow<Q>,
+        Q: Ord + ToOwned<Owned = K> + ?Sized,
+    {
         let mut all = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= REMEMBERED {
             all.retain(|_, free| *free > now);
@@ -39,14 +49,14 @@ impl<K: Ord> Pace<K> {
         let begin = all.get(key).copied().unwrap_or(now).max(now);
         let free = begin + self.every.saturating_mul(turns.min(self.burst));
         let wait = free.saturating_duration_since(now).saturating_sub(self.every.saturating_mul(self.burst));
-        if !wait.is_zero() {
+        if wait > patience {
             return Err(wait);
         }
         match all.get_mut(key) {
             Some(at) => *at = free,
             None => drop(all.insert(key.to_owned(), free)),
         }
-        Ok(())
+        Ok(wait)
     }
 }
 
@@ -68,6 +78,15 @@ mod tests {
         assert_eq!(pace.take(&1, 1, start), Err(EVERY));
         assert_eq!(taken(&pace, 1, 1, start + EVERY * 3), 3);
         assert_eq!(taken(&pace, 1, 1, start + EVERY * 60), 10);
+    }
+
+    #[test]
+    fn whoever_can_wait_is_told_how_long_and_nobody_waits_for_ever() {
+        let (pace, start) = (Pace::new(2, EVERY), Instant::now());
+        let booked: Vec<_> = (0..6).map(|_| pace.book(&1, 1, start, EVERY * 2)).collect();
+        let (at_once, full) = (Ok(Duration::ZERO), Err(EVERY * 3));
+        assert_eq!(booked, [at_once, at_once, Ok(EVERY), Ok(EVERY * 2), full, full]);
+        assert_eq!(pace.book(&1, 1, start + EVERY, EVERY * 2), Ok(EVERY * 2), "what was refused took no turn");
     }
 
     #[test]

@@ -25,9 +25,8 @@ use crate::turn::{Session, Situation};
 use crate::vehicle::{Others, Providers, Routes, Scenario, Sim, Vehicle};
 use crate::verify::SessionId;
 
-/// Loads everything but the model, which takes seconds and has a thread of its own. What comes from the car is taken
-/// in on the runtime `signals`.
-pub(super) fn load(config: &Config, runtime: &Handle, signals: &Handle) -> Result<Parts, ServiceError> {
+/// Loads everything but the model, which takes seconds and has a thread of its own.
+pub(super) fn load(config: &Config, runtime: &Handle) -> Result<Parts, ServiceError> {
     // The last resort. It is not looked at where another policy is in force: a good one is not given up because
     // the factory's cannot be read.
     let factory = || {
@@ -43,11 +42,11 @@ pub(super) fn load(config: &Config, runtime: &Handle, signals: &Handle) -> Resul
         Some((header, policy)) => (header.version, Arc::new(policy)),
         None => (0, factory()?),
     };
-    let assembled = match assemble(config, &policy, signals) {
+    let assembled = match assemble(config, &policy, runtime) {
         Err(error) if version > 0 => {
             tracing::error!(%error, version, "the update does not fit the configuration; the factory policy is in force");
             (slot, version, policy) = (Slot::Factory, 0, factory()?);
-            assemble(config, &policy, signals)?
+            assemble(config, &policy, runtime)?
         }
         assembled => assembled?,
     };
@@ -83,10 +82,10 @@ struct Assembled {
     removed: Removed,
 }
 
-fn assemble(config: &Config, policy: &Arc<Policy>, signals: &Handle) -> Result<Assembled, ServiceError> {
+fn assemble(config: &Config, policy: &Arc<Policy>, runtime: &Handle) -> Result<Assembled, ServiceError> {
     let removed = removed(&config.vehicle, policy)?;
     let providers = providers(&config.vehicle, policy)?;
-    let (beside, setting, handle) = (providers.clone(), config.vehicle.clone(), signals.clone());
+    let (beside, setting, handle) = (providers.clone(), config.vehicle.clone(), runtime.clone());
     let build: Build = Box::new(move |policy: &Arc<Policy>| {
         let (base, situation) = vehicle(&setting, policy, &handle)?;
         let simulated = setting.kind == VehicleKind::Sim;

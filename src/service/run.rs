@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 use zbus::Connection;
 use zbus::fdo::{NameOwnerChangedStream, RequestNameFlags};
 
 use super::car::Car;
-use super::config::{Config, VehicleConfig, VehicleKind};
-use super::door::{Door, Doorman};
+use super::config::Config;
+use super::door::Door;
+use super::doorman::Doorman;
 use super::harness::{Harness, MakeSession};
 use super::in_force::InForce;
 use super::manager::{Manager, announce};
@@ -51,8 +52,7 @@ pub fn run(config: Config) -> Result<(), ServiceError> {
         .enable_all()
         .build()
         .map_err(ServiceError::Threads)?;
-    let signals = signals(&config.vehicle).map_err(ServiceError::Threads)?;
-    let parts = match parts::load(&config, runtime.handle(), signals.as_ref().unwrap_or(&runtime).handle()) {
+    let parts = match parts::load(&config, runtime.handle()) {
         Ok(parts) => parts,
         Err(error) => {
             runtime.shutdown_timeout(LAST);
@@ -65,17 +65,7 @@ pub fn run(config: Config) -> Result<(), ServiceError> {
     let served = runtime.block_on(serve(config, parts));
     // A thread that waits for a disk which hangs would wait for ever.
     runtime.shutdown_timeout(LAST);
-    if let Some(signals) = signals {
-        signals.shutdown_background();
-    }
     served
-}
-
-/// A runtime for the signals of a real car. A databroker may send thousands of values a second, and a runtime looks
-/// for what is new on the bus only between so many of them.
-fn signals(config: &VehicleConfig) -> std::io::Result<Option<Runtime>> {
-    let build = || Builder::new_multi_thread().worker_threads(1).thread_name("signals").enable_all().build();
-    (config.kind == VehicleKind::Kuksa).then(build).transpose()
 }
 
 /// What a configuration names, loaded.

@@ -46,7 +46,7 @@ async fn whoever_calls_too_often_is_told_to_wait_and_others_are_served() {
     let answers: Vec<Incoming> = sent.iter().map(|_| answer(&mut flood)).collect();
     let served = answers.iter().filter(|a| a.is_return()).count();
     let waits = answers.iter().filter(|a| says(a, "20 calls a second")).count();
-    assert!(served >= 20 && waits >= 1, "{served} served, {waits} told to wait");
+    assert!(served >= 5 && waits >= 50, "{served} served, {waits} told to wait");
     assert_eq!(served + waits, sent.len(), "everybody is told: {answers:?}");
     // Another connection of the same user has a pace of its own.
     session.verify(&calls(&[("set_fan_speed", json!({"level": 2}))]).to_string()).await.unwrap();
@@ -77,15 +77,33 @@ async fn a_large_call_weighs_as_much_as_many_small_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_description_of_everything_weighs_more_than_the_call_that_asks_for_it() {
-    let rig = rig("[service]\ncalls_per_second = 100\n").await;
+async fn descriptions_are_given_out_one_after_the_other_and_nobody_else_waits_for_them() {
+    let rig = rig("[service]\ncalls_per_second = 200\n").await;
     let mut line = line(&rig);
     let introspect = Call::new(ROOT, "org.freedesktop.DBus.Introspectable", "Introspect");
-    // A slow machine earns turns in between: it is refused later, but refused.
-    let served = (0..90).take_while(|_| line.call(&introspect).unwrap().is_return()).count();
-    assert!((16..90).contains(&served), "{served}");
-    assert!(says(&line.call(&introspect).unwrap(), "descriptions of everything"));
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    let asked: Vec<u32> = (0..5).map(|_| line.send(&introspect).unwrap()).collect();
+    let overtakes = line.send(&explain("x")).unwrap();
+    let answers: Vec<Incoming> = (0..6).map(|_| answer(&mut line)).collect();
+    assert!(answers.iter().filter(|a| a.answers != overtakes).all(Incoming::is_return), "{answers:?}");
+    let order: Vec<u32> = answers.iter().map(|a| a.answers).collect();
+    let at = |serial: u32| order.iter().position(|s| *s == serial).unwrap();
+    assert!(asked.is_sorted_by_key(|serial| at(*serial)), "{asked:?} came as {order:?}");
+    assert!(at(overtakes) < 4, "{overtakes} waited for {order:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_asks_for_descriptions_without_end_is_refused_some() {
+    let rig = rig("[service]\ncalls_per_second = 200\n").await;
+    let mut line = line(&rig);
+    let introspect = Call::new(ROOT, "org.freedesktop.DBus.Introspectable", "Introspect");
+    let mut asked = Vec::new();
+    for _ in 0..4 {
+        asked.extend((0..50).map(|_| line.send(&introspect).unwrap()));
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+    let answers: Vec<Incoming> = asked.iter().map(|_| answer(&mut line)).collect();
+    let refused = answers.iter().filter(|a| says(a, "descriptions are given out")).count();
+    assert!(refused > 0 && answers.iter().any(Incoming::is_return), "{refused} of {} were refused", asked.len());
     assert!(says(&line.call(&explain("x")).unwrap(), "no rule `x`"), "a small one still fits");
 }
 

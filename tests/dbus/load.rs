@@ -1,8 +1,9 @@
 //! A mixed load of well-behaved clients, with and without a hostile one beside them.
 //!
 //! Each client holds a session of its own and judges drafts, has them carried out and starts turns of the
-//! scripted student, one after the other. Windows with the hostile client alternate with windows without, so
-//! that whatever else the machine does falls on both alike.
+//! scripted student, one after the other. Windows alternate, so that whatever else the machine does falls on all of
+//! them alike: without the hostile client, with it, and with it busy at a service that does next to nothing, which
+//! shows what it costs the others whatever the guard does.
 
 use std::collections::HashMap;
 use std::fs;
@@ -19,6 +20,10 @@ use super::rig::{Client, Ear, Rig, Setup, calls, root};
 
 #[path = "hostile_client.rs"]
 mod hostile_client;
+#[path = "sink.rs"]
+mod sink;
+
+use hostile_client::{GUARD, NOBODY, OTHER};
 
 /// Clients that behave, so that the hostile one is the eighth.
 const CLIENTS: usize = 7;
@@ -38,21 +43,23 @@ pub(crate) struct Plan {
     pub(crate) warm_up: Duration,
     /// Length of one window.
     pub(crate) window: Duration,
-    /// Pairs of windows, one without and one with the hostile client.
-    pub(crate) pairs: usize,
+    /// Rounds of one window each: without the hostile client, with it, with it busy elsewhere.
+    pub(crate) rounds: usize,
 }
 
 /// What came out.
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
-    /// Times of steps without and with the hostile client, sorted, in microseconds, by kind of step.
+    /// Times of steps without and with the hostile client, and with it busy elsewhere, sorted, in microseconds, by kind
+    /// of step.
     pub(crate) calm: HashMap<&'static str, Vec<u64>>,
     pub(crate) beset: HashMap<&'static str, Vec<u64>>,
+    pub(crate) elsewhere: HashMap<&'static str, Vec<u64>>,
     /// Executions that clients were told of.
     pub(crate) acknowledged: u64,
     /// Calls that reached the simulated car.
     pub(crate) actuated: u64,
-    /// Resident memory after the warm-up and after each pair of windows, in KiB, at rest: all of it, and what no file
+    /// Resident memory after the warm-up and after each round, in KiB, at rest: all of it, and what no file
     /// backs.
     pub(crate) resident: Vec<(u64, u64)>,
     /// What the hostile client did.
@@ -74,7 +81,7 @@ impl Figures {
 #[derive(Default)]
 struct Shared {
     stop: AtomicBool,
-    /// 0: nothing is measured; odd: without, even: with the hostile client.
+    /// 0: nothing is measured; one more than whom the hostile client is after.
     window: AtomicUsize,
     acknowledged: AtomicU64,
 }
@@ -104,7 +111,7 @@ async fn behave(rig: Arc<Rig>, number: u64, shared: Arc<Shared>) -> Times {
             }
             step += 1;
             let level = 1 + (step + number) % 5;
-            let (window, begun) = (shared.window.load(Ordering::Relaxed) % 3, Instant::now());
+            let (window, begun) = (shared.window.load(Ordering::Relaxed), Instant::now());
             let (kind, executed) = match step % 3 {
                 0 => {
                     let report = session.verify(&fan(level).to_string()).await.unwrap();
@@ -125,7 +132,7 @@ async fn behave(rig: Arc<Rig>, number: u64, shared: Arc<Shared>) -> Times {
             };
             let took = u64::try_from(begun.elapsed().as_micros()).unwrap();
             // A step that reaches over the end of its window belongs to none.
-            if window > 0 && shared.window.load(Ordering::Relaxed) % 3 == window {
+            if window > 0 && shared.window.load(Ordering::Relaxed) == window {
                 times.entry((window, kind)).or_default().push(took);
             }
             shared.acknowledged.fetch_add(executed, Ordering::Relaxed);
@@ -155,8 +162,8 @@ fn resident(process: u32) -> (u64, u64) {
 }
 
 /// Resident memory without what the hostile client has under way.
-async fn at_rest(rig: &Rig, hostile: &AtomicBool) -> (u64, u64) {
-    hostile.store(false, Ordering::Relaxed);
+async fn at_rest(rig: &Rig, hostile: &AtomicUsize) -> (u64, u64) {
+    hostile.store(NOBODY, Ordering::Relaxed);
     sleep(REST).await;
     resident(rig.process())
 }
@@ -174,25 +181,27 @@ pub(crate) async fn drive(plan: Plan) -> Figures {
     }
     let rig = Arc::new(Rig::start(setup).await);
     rig.client().await;
-    let (shared, hostile) = (Arc::<Shared>::default(), Arc::<AtomicBool>::default());
+    sink::serve(rig.address());
+    let (shared, hostile) = (Arc::<Shared>::default(), Arc::<AtomicUsize>::default());
     let foe = thread::spawn({
         let (address, shared, hostile) = (rig.address().to_owned(), shared.clone(), hostile.clone());
         move || hostile_client::rage(&address, &hostile, &|| shared.stop.load(Ordering::Relaxed))
     });
     let clients: Vec<_> =
         (0..CLIENTS as u64).map(|number| tokio::spawn(behave(rig.clone(), number, shared.clone()))).collect();
-    // Both kinds of window are warmed up.
-    sleep(plan.warm_up / 2).await;
-    hostile.store(true, Ordering::Relaxed);
-    sleep(plan.warm_up / 2).await;
+    // Every kind of window is warmed up.
+    for after in [NOBODY, GUARD, OTHER] {
+        hostile.store(after, Ordering::Relaxed);
+        sleep(plan.warm_up / 3).await;
+    }
     let mut figures = Figures { resident: vec![at_rest(&rig, &hostile).await], ..Figures::default() };
-    for _ in 0..plan.pairs {
-        for window in [1, 2] {
+    for _ in 0..plan.rounds {
+        for after in [NOBODY, GUARD, OTHER] {
             shared.window.store(0, Ordering::Relaxed);
-            hostile.store(window == 2, Ordering::Relaxed);
+            hostile.store(after, Ordering::Relaxed);
             // What the hostile client had under way when it was told belongs to no window.
             sleep(plan.window / 10).await;
-            shared.window.store(window, Ordering::Relaxed);
+            shared.window.store(after + 1, Ordering::Relaxed);
             sleep(plan.window).await;
         }
         shared.window.store(0, Ordering::Relaxed);
@@ -202,7 +211,11 @@ pub(crate) async fn drive(plan: Plan) -> Figures {
     shared.stop.store(true, Ordering::Relaxed);
     for client in clients {
         for ((window, kind), mut times) in client.await.unwrap() {
-            let of = if window == 1 { &mut figures.calm } else { &mut figures.beset };
+            let of = match window - 1 {
+                NOBODY => &mut figures.calm,
+                GUARD => &mut figures.beset,
+                _ => &mut figures.elsewhere,
+            };
             of.entry(kind).or_default().append(&mut times);
         }
     }

@@ -22,11 +22,11 @@ const HEAD: &str = "<!-- Written by `make reference` from the introspection of t
 
 On the system bus of a car, on the session bus of a desk. Types are D-Bus signatures; texts that carry JSON say so.
 Every error has a name to branch on and a sentence to show; every method can answer TooMany (the connection calls
-more often than `[service] calls_per_second`), every method of a session NoSession once it is gone. Signals of a
-session go to the connection that started the turn. Calls of a session are taken in the order in which they come in,
-whether or not each answer is waited for. Who may call what stands in
-`systemd/org.obligato.Harness1.conf`; services that carry out tools implement `org.obligato.Provider1`
-(`src/vehicle/providers/ask.rs`).
+more often than `[service] calls_per_second`; the answer comes when the call would have been in time, at most a second
+later), every method of a session NoSession once it is gone. Signals of a session go to the connection that started
+the turn. Calls of a session are taken in the order in which they come in, whether or not each answer is waited for.
+Who may call what stands in `systemd/org.obligato.Harness1.conf`; services that carry out tools implement
+`org.obligato.Provider1` (`src/vehicle/providers/ask.rs`).
 ";
 
 const EXAMPLES: [(&str, &str, &str); 3] = [

@@ -156,6 +156,11 @@ impl Line {
         Ok(line)
     }
 
+    /// What is left of it to read and write by hand.
+    pub fn into_stream(self) -> UnixStream {
+        self.stream
+    }
+
     /// How long a read or a write may take.
     pub fn patience(&self, limit: Duration) {
         self.stream.set_read_timeout(Some(limit)).unwrap();
@@ -178,9 +183,8 @@ impl Line {
     pub fn next(&mut self) -> io::Result<Incoming> {
         let mut head = [0; 16];
         self.stream.read_exact(&mut head)?;
-        let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize;
         assert_eq!(head[0], b'l', "a little-endian bus");
-        let (body, fields) = (number(4), number(12));
+        let (body, fields) = (number(&head, 4), number(&head, 12));
         let mut rest = vec![0; fields.next_multiple_of(8) + body];
         self.stream.read_exact(&mut rest)?;
         Ok(Incoming {
@@ -209,25 +213,34 @@ impl Line {
 
 /// The number of the call that a message answers, from its header fields.
 fn answers(fields: &[u8]) -> Option<u32> {
+    Some(u32::from_le_bytes(field(fields, 5)?.try_into().ok()?))
+}
+
+/// A number that stands somewhere in a message's head.
+pub fn number(head: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(head[at..at + 4].try_into().unwrap()) as usize
+}
+
+/// The value of a header field, by its code: the bytes of a number, or of a text.
+pub fn field(fields: &[u8], wanted: u8) -> Option<&[u8]> {
     let mut at = 0_usize;
     while at < fields.len() {
         at = at.next_multiple_of(8);
         let (code, kind) = (*fields.get(at)?, *fields.get(at + 2)?);
         at += 4;
-        match kind {
-            b'u' => {
-                let value = u32::from_le_bytes(fields.get(at..at + 4)?.try_into().ok()?);
-                if code == 5 {
-                    return Some(value);
-                }
-                at += 4;
-            }
-            b'g' => at += usize::from(*fields.get(at)?) + 2,
+        let length = match kind {
+            b'u' => 4,
+            b'g' => usize::from(*fields.get(at)?) + 2,
             _ => {
-                at = at.next_multiple_of(4);
-                at += u32::from_le_bytes(fields.get(at..at + 4)?.try_into().ok()?) as usize + 5;
+                at = at.next_multiple_of(4) + 4;
+                number(fields.get(at - 4..at)?, 0) + 1
             }
+        };
+        if code == wanted {
+            let end = if kind == b'u' { at + length } else { at + length - 1 };
+            return fields.get(at..end);
         }
+        at += length;
     }
     None
 }

@@ -81,7 +81,7 @@ impl Args {
             let bar = m.bar.as_deref().map(|bar| format!("  must be {bar}")).unwrap_or_default();
             let met = m.met.map_or("", |met| if met { ": met" } else { ": MISSED" });
             let (name, value, unit) = (&m.name, m.value, &m.unit);
-            writeln!(out, "{name:<36} {value:>10.2} {unit}{bar}{met}").map_err(CliError::output)?;
+            writeln!(out, "{name:<44} {value:>10.2} {unit}{bar}{met}").map_err(CliError::output)?;
         }
         Ok(Exit::Done)
     }

@@ -61,7 +61,7 @@ mod run {
         ) -> Result<Speed, CliError> {
             let (mut own, mut others) = (Vec::new(), Vec::new());
             for _ in 0..self.rounds {
-                own.push(speeds(config, &policy.inventory, 1).map_err(|e| CliError::Peer(e.to_string()))?);
+                own.push(speeds(config, policy, 1).map_err(|e| CliError::Peer(e.to_string()))?);
                 let depth = own.last().map_or(0, |speeds: &Speeds| speeds.depth);
                 others.extend(self.other(config, depth)?);
             }
@@ -83,10 +83,14 @@ mod run {
             add("first token, prefix computed", 1e3 * cold, "ms", None);
             add("first token, prefix restored", 1e3 * kept, "ms", None);
             add("restored against computed", kept / cold, "×", most(kept / cold, 0.02));
-            let (one, five) = (seconds(|s| s.one), seconds(|s| s.five));
-            add("one draft", 1e3 * one, "ms", None);
-            add("five drafts together", 1e3 * five, "ms", None);
-            add("five against one", five / one, "×", most(five / one, 2.0));
+            for (kind, one, five) in [
+                ("grounded draft", seconds(|s| s.one), seconds(|s| s.five)),
+                ("draft of any call", seconds(|s| s.one_of_any), seconds(|s| s.five_of_any)),
+            ] {
+                add(&format!("one {kind}"), 1e3 * one, "ms", None);
+                add(&format!("five of them together ({kind})"), 1e3 * five, "ms", None);
+                add(&format!("five against one ({kind})"), five / one, "×", most(five / one, 2.0));
+            }
             if !others.is_empty() {
                 let theirs = |at: usize| middle(others.iter().filter_map(|o: &[f64; 2]| o.get(at)).copied().collect());
                 for (at, name, mine) in [(0, "prompt", prompt), (1, "generation", plain)] {
