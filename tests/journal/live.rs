@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use obligato::journal::{Entry, Journal, Place, Settings, verify};
+use obligato::journal::{Entry, Journal, Kind, Place, Settings, verify};
+use obligato::service::JournalProxy;
 use obligato::state::SystemClock;
 use serde_json::{Value as Json, json};
 use tokio::task::spawn_blocking;
@@ -19,9 +20,14 @@ fn newest(folder: &Path) -> PathBuf {
     files.filter(|file| file.extension().is_some_and(|e| e == "jsonl")).max().unwrap()
 }
 
-/// Waits until everything that was done is written.
-async fn written(folder: &Path, object: &obligato::service::JournalProxy<'_>) {
-    until("the head", || async { object.head().await.unwrap() == verify(folder).unwrap().head }).await;
+/// Waits until everything up to the end of a session is written, and gives the hash of the record that says so.
+async fn closed(folder: &Path, object: &JournalProxy<'_>) -> String {
+    until("the end of the session", || async {
+        let head = object.head().await.unwrap();
+        of(folder, Kind::Session).iter().any(|record| record.body["what"] == "closed" && record.hash == head)
+    })
+    .await;
+    object.head().await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,10 +36,11 @@ async fn an_end_that_is_cut_off_while_the_service_runs_is_found_without_a_hash_a
     let rig = Rig::start(keeping(folder.path())).await;
     let client = client(&rig).await;
     let object = journal(&client).await;
-    cool(&client.open().await).await;
-    written(folder.path(), &object).await;
+    let session = client.open().await;
+    cool(&session).await;
+    session.close().await.unwrap();
+    let head = closed(folder.path(), &object).await;
     let (at, bus) = (folder.path().to_str().unwrap(), rig.address());
-    let head = object.head().await.unwrap();
     let told = printed(&["log", at, "--verify", "--live", "--bus", bus], 0);
     assert!(told.contains(&format!("the newest record of the running service, {head}, is in it")), "{told}");
     // The folder is the service's own where none is named.

@@ -186,9 +186,13 @@ fn the_names_are_those_of_every_record_that_is_redacted_and_no_others() {
 
 /// Of a kitchen with one tool, which says what it answers.
 fn names() -> Names {
-    let tool = json!([{"name": "find_cook", "inputSchema": {"type": "object", "properties": {"first_name": {"type": "string"}}},
-        "outputSchema": {"type": "object", "properties": {"cooks": {"type": "array", "items": {
-            "type": "object", "properties": {"phone_number": {"type": "string"}}}}}}}]);
+    let cooks =
+        json!({"type": "array", "items": {"type": "object", "properties": {"phone_number": {"type": "string"}}}});
+    let tool = json!([{
+        "name": "find_cook",
+        "inputSchema": {"type": "object", "properties": {"first_name": {"type": "string"}}},
+        "outputSchema": {"type": "object", "properties": {"cooks": cooks}},
+    }]);
     let tools = import(&tool.to_string()).unwrap();
     let mut parts = parts();
     parts.inventory = vec![Tool::from_import(&tools[0]).unwrap()];

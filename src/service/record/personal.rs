@@ -43,8 +43,8 @@ fn sentence(name: &str, path: &[&str], names: &Names, policy: &str) -> String {
         None => "correct it, or remove it".to_owned(),
     };
     format!(
-        "`{name}` of `journal.redact` hides nothing: no record of what is said or done has such a member, and no tool of the policy \
-         `{policy}` takes or answers one{unless}; {remedy}"
+        "`{name}` of `journal.redact` hides nothing: no record of what is said or done has such a member, and no tool \
+         of the policy `{policy}` takes or answers one{unless}; {remedy}"
     )
 }
 

@@ -76,17 +76,17 @@ impl JournalConfig {
         }
         if record > segment {
             return Err(format!(
-                "`journal.record_kib` is {record}, more than a segment holds (`journal.segment_kib` is {segment}); write \
-                 at most {segment}, or make the segments larger"
+                "`journal.record_kib` is {record}, more than a segment holds (`journal.segment_kib` is {segment}); \
+                 write at most {segment}, or make the segments larger"
             ));
         }
         // A segment may end with a record that goes beyond it.
         let least = segment.saturating_mul(2).saturating_add(record);
         if self.total_mib.saturating_mul(1 << 10) < least {
             return Err(format!(
-                "`journal.total_mib` is {}, less than two segments and a record take (`journal.segment_kib` is {segment}, a \
-                 record up to {record} KiB), so that a full segment would be removed as soon as the next one begins; \
-                 write at least {}, or make the segments smaller",
+                "`journal.total_mib` is {}, less than two segments and a record take (`journal.segment_kib` is \
+                 {segment}, a record up to {record} KiB), so that a full segment would be removed as soon as the next \
+                 one begins; write at least {}, or make the segments smaller",
                 self.total_mib,
                 least.div_ceil(1 << 10)
             ));
