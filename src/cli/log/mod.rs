@@ -28,7 +28,8 @@ const EVERY: Duration = Duration::from_millis(250);
 /// Show, prove or export the decision journal
 ///
 /// Exit code 1 when the chain is broken, or holds no record that it should: the message names what is altered,
-/// missing or out of place. Without `--verify`, what can be read behind a break is shown all the same.
+/// missing or out of place. Without `--verify`, what can be read behind a break is shown all the same. Exit code 3 when
+/// `--live` finds no service that could tell.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Folder of the journal [default: /var/lib/obligato/journal, with --live the folder that the service names]
