@@ -60,8 +60,10 @@ else
 	    --results $(CARBENCH)/trajectories_*.jsonl.gz
 endif
 
-man: ## Manual pages and shell completions into target/man
-	cargo run --quiet --release --no-default-features --features compile,man --bin obligato -- man target/man
+MAN_FEATURES ?= compile
+man: ## Manual pages and shell completions into target/man; MAN_FEATURES=kuksa: of an image's programs (yocto/README.md)
+	rm -rf target/man
+	cargo run --quiet --release --no-default-features --features $(MAN_FEATURES),man --bin obligato -- man target/man
 
 reference: ## The reference of the D-Bus API (src/service/API.md) from the running service
 	OBLIGATO_WRITE_REFERENCE=1 cargo test --quiet --all-features --test dbus the_reference_is_what

@@ -197,12 +197,12 @@ fn read(message: &Message, path: &str, turn: u32) -> zbus::Result<Option<Heard>>
 }
 
 /// The bus or the service does not answer.
-fn peer(error: zbus::Error) -> CliError {
+pub(super) fn peer(error: zbus::Error) -> CliError {
     CliError::Peer(error.to_string())
 }
 
 /// The service is not there.
-fn absent(error: impl std::fmt::Display) -> CliError {
+pub(super) fn absent(error: impl std::fmt::Display) -> CliError {
     CliError::Peer(format!("{error}; is `obligatod` running on this bus? `make demo` starts one"))
 }
 

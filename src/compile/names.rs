@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::model::nearest;
+
 /// The end of a message about an unknown name: what was probably meant, or what there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Near(String);
@@ -10,9 +12,7 @@ impl Near {
     /// Looks for the closest of the names that exist.
     pub(super) fn among<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Self {
         let known: Vec<&str> = known.collect();
-        let close = |k: &&&str| strsim::jaro_winkler(&name.to_lowercase(), &k.to_lowercase());
-        let best = known.iter().max_by(|a, b| close(a).total_cmp(&close(b))).filter(|k| close(k) > 0.8);
-        Self(match best {
+        Self(match nearest(name, known.iter().copied()) {
             Some(best) => format!("did you mean `{best}`?"),
             None if known.is_empty() => "none is declared".to_owned(),
             // A handful is help, sixty are noise.

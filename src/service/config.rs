@@ -239,12 +239,13 @@ impl Config {
     /// Reads a file. Paths in it are taken relative to its folder.
     ///
     /// # Errors
-    /// [`ServiceError`] with the line that is wrong.
+    /// [`ServiceError`] with the line or the setting that is wrong.
     pub fn read(path: &Path) -> Result<Self, ServiceError> {
         let error = |source| ServiceError::File { path: path.to_owned(), source };
         let text = std::fs::read_to_string(path).map_err(error)?;
         let mut config: Self = toml::from_str(&text)
             .map_err(|source| ServiceError::Config { path: path.to_owned(), source: Box::new(source) })?;
+        config.journal.check().map_err(|why| ServiceError::Setting(format!("{}: {why}", path.display())))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let Self { policy, limits, student, vehicle, offer, update, journal, shadow, .. } = &mut config;
         let paths = [
@@ -305,6 +306,12 @@ mod tests {
         assert_eq!((vehicle.kind, vehicle.kuksa.timeout_ms), (VehicleKind::Kuksa, 2_000));
         assert_eq!(vehicle.kuksa.ca, Some(folder.path().join("ca.pem")));
         assert_eq!(vehicle.kuksa.token, Some(folder.path().join("token")));
+    }
+
+    #[test]
+    fn a_journal_that_cannot_be_kept_is_refused_with_the_file_that_wants_it() {
+        let error = read("[journal]\nsegment_kib = 0\n").unwrap_err().to_string();
+        assert!(error.contains("obligato.toml: `journal.segment_kib` is 0"), "{error}");
     }
 
     #[test]

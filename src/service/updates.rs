@@ -242,7 +242,7 @@ impl Harness {
         }
         self.providers.adopt(policy.clone());
         self.in_force.replace(policy.clone());
-        self.recorder.note(Note::Entry(Entry::in_force(&policy)));
+        self.recorder.in_force(&policy);
         tracing::info!(policy = policy.id, hash = %policy.hash, "another policy is in force");
         let go_on = |session: &Arc<OpenSession>| session.succeed(&policy, self.car.seat(policy.clone())).err();
         let all = self.sessions.all();

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{ImportError, Schema};
+use super::{ImportError, Members, Schema};
 use crate::model::{Resolution, ToolName};
 
 /// What a tool does to the world (design §1).
@@ -164,6 +164,16 @@ impl Tool {
     /// Whether it changes the car or the outside world.
     pub fn is_write(&self) -> bool {
         self.kind == Kind::Write
+    }
+
+    /// The members that its arguments can have; `None` when the text is no schema. Nothing of it is kept.
+    pub fn takes(&self) -> Option<Members> {
+        compiled(&self.schema).map(|schema| schema.members(true))
+    }
+
+    /// The same for its result; `None` also where no schema of it is declared.
+    pub fn answers(&self) -> Option<Members> {
+        compiled(self.output.as_ref()?).map(|schema| schema.members(false))
     }
 
     /// The compiled schema, built on first use unless [`Inventory::warm`] came before: a blob of sixty tools loads without paying for the

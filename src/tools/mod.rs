@@ -19,5 +19,5 @@ pub use import::{ImportError, ImportedTool, import};
 pub use inventory::{Inventory, Kind, Param, ParamType, Tool, ToolIx};
 pub use lacking::lacking;
 pub use removed::Removed;
-pub use schema::{Schema, SchemaError, Violation, Why};
+pub use schema::{Members, Schema, SchemaError, Violation, Why};
 pub use topic::Topic;

@@ -18,6 +18,8 @@ mod support;
 mod damage;
 #[cfg(feature = "parquet")]
 mod fleet;
+mod live;
+mod names;
 #[cfg(feature = "man")]
 mod pages;
 mod recorded;

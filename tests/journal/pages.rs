@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use super::rig::root;
 use super::tools::printed;
 
 /// The subcommands that `obligato --help` lists.
@@ -11,6 +14,53 @@ fn commands() -> BTreeSet<String> {
     let listed = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap().to_owned();
     let names = listed.lines().filter(|l| l.starts_with("  ") && !l.starts_with("   "));
     names.filter_map(|l| l.split_whitespace().next()).filter(|n| *n != "help").map(str::to_owned).collect()
+}
+
+/// The part of the Yocto recipe that installs what `obligato man` wrote.
+fn installing() -> String {
+    let recipe = root().join("yocto/meta-obligato/recipes-obligato/obligato/obligato_0.1.0.bb");
+    let text = fs::read_to_string(recipe).unwrap();
+    let begin = text.find("    if [ -n \"${OBLIGATO_MAN}\" ]; then").unwrap();
+    let end = text[begin..].find("\n    fi\n").unwrap() + "\n    fi\n".len();
+    text[begin..begin + end].to_owned()
+}
+
+/// The files below a folder, by their paths from there.
+fn files(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        match path.is_dir() {
+            true => files(&path).into_iter().map(|file| format!("{name}/{file}")).collect(),
+            false => vec![name],
+        }
+    };
+    entries.flat_map(below).collect()
+}
+
+#[test]
+fn the_recipe_of_an_image_installs_every_page_and_every_completion_where_it_is_looked_for() {
+    let (made, image) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    printed(&["man", made.path().to_str().unwrap()], 0);
+    let install = |man: &Path| {
+        let variables = [("mandir", "/usr/share/man"), ("datadir", "/usr/share")];
+        let mut shell = Command::new("sh");
+        shell.args(["-eu", "-c", &installing()]).envs(variables).env("D", image.path()).env("OBLIGATO_MAN", man);
+        assert!(shell.status().unwrap().success());
+        files(image.path())
+    };
+    assert_eq!(install(Path::new("")), BTreeSet::new(), "nothing where nobody names a folder");
+    let installed = install(made.path());
+    let pages = files(made.path()).into_iter().filter(|file| file.starts_with("man"));
+    let completions = ["obligato", "obligatod"].into_iter().flat_map(|program| {
+        [
+            format!("bash-completion/completions/{program}"),
+            format!("zsh/site-functions/_{program}"),
+            format!("fish/vendor_completions.d/{program}.fish"),
+        ]
+    });
+    let wanted = pages.map(|page| format!("man/{page}")).chain(completions);
+    assert_eq!(installed, wanted.map(|file| format!("usr/share/{file}")).collect());
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::tools::*;
 const WINDOW: usize = 16;
 
 /// The list that an image ships with.
-fn shipped() -> Vec<String> {
+pub(crate) fn shipped() -> Vec<String> {
     let text = std::fs::read_to_string(root().join("systemd/obligato.toml")).unwrap();
     let config: toml::Table = text.parse().unwrap();
     let list = config["journal"]["redact"].as_array().unwrap();

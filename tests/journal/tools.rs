@@ -38,9 +38,11 @@ pub(crate) fn printed(arguments: &[&str], exit: i32) -> String {
     text
 }
 
-/// All records.
+/// All records, of whose members the product knows every name.
 pub(crate) fn all(folder: &Path) -> Vec<Record> {
-    records(folder).unwrap().map(Result::unwrap).collect()
+    let all: Vec<Record> = records(folder).unwrap().map(Result::unwrap).collect();
+    all.iter().for_each(super::names::are_known);
+    all
 }
 
 /// Records of a kind.

@@ -5,7 +5,7 @@ use std::path::Path;
 use obligato::journal::{Kind, records, verify};
 use serde_json::{Value as Json, json};
 
-use super::car::{Garage, sick, stage};
+use super::car::{Garage, sick, stage, without};
 use super::rig::{Client, Rig, Setup};
 
 fn steps(folder: &Path) -> Vec<Json> {
@@ -62,4 +62,20 @@ async fn every_step_of_an_update_is_on_record_and_a_refused_one_with_the_error_t
     let why = steps[5]["why"].as_str().unwrap();
     assert!(why.contains("rollback attack") && told.to_string().contains(why), "{why}\n{told}");
     assert!(verify(&folder).is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_hides_nothing_is_told_again_under_the_policy_that_is_put_in_force() {
+    let garage = Garage::new();
+    let folder = garage.at("journal");
+    let config = format!("{}[journal]\nfolder = {folder:?}\nredact = [\"utterence\"]\n", garage.config());
+    let mut rig = Rig::start(Setup::without_student().config(&config)).await;
+    let client = Client::new(rig.connect().await).await;
+    stage(&client.policy, &garage.update(2, without("ac-needs-fan"))).await.unwrap();
+    client.policy.activate(0).await.unwrap();
+    rig.signal("TERM");
+    assert!(rig.ended().await.success());
+    let log = rig.log();
+    let told = log.lines().filter(|line| line.contains("did you mean `utterance`?")).count();
+    assert_eq!(told, 2, "{log}");
 }

@@ -4,6 +4,8 @@ mod filter;
 mod line;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod proof;
+mod service;
 mod when;
 
 use std::io::{self, Write};
@@ -13,8 +15,12 @@ use std::time::Duration;
 
 use super::readable::{self, Read};
 use super::{CliError, Exit, output};
-use crate::journal::{JournalError, Record, newer, records, verify};
+use crate::journal::{Record, newer, records};
+use crate::service::Bus;
 use filter::Filter;
+
+/// Where a journal is looked for when nobody says it.
+const FOLDER: &str = "/var/lib/obligato/journal";
 
 /// How often a followed journal is looked at.
 const EVERY: Duration = Duration::from_millis(250);
@@ -22,12 +28,12 @@ const EVERY: Duration = Duration::from_millis(250);
 /// Show, prove or export the decision journal
 ///
 /// Exit code 1 when the chain is broken, or holds no record that it should: the message names what is altered,
-/// missing or out of place. Without `--verify`, what can be read behind a break is shown all the same.
+/// missing or out of place. Without `--verify`, what can be read behind a break is shown all the same. Exit code 3 when
+/// `--live` finds no service that could tell.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Folder of the journal
-    #[arg(default_value = "/var/lib/obligato/journal")]
-    folder: PathBuf,
+    /// Folder of the journal [default: /var/lib/obligato/journal, with --live the folder that the service names]
+    folder: Option<PathBuf>,
     /// Show what comes in, until interrupted
     #[arg(long, conflicts_with_all = ["verify", "export"])]
     follow: bool,
@@ -37,6 +43,13 @@ pub(super) struct Args {
     /// With `--verify`: a hash that was kept elsewhere (the property `Head`), which a record must have
     #[arg(long, value_name = "HASH", requires = "verify")]
     head: Option<String>,
+    /// With `--verify`: ask the running service for the hash of its newest record, so that an end that was cut off is
+    /// found
+    #[arg(long, requires = "verify", conflicts_with = "head")]
+    live: bool,
+    /// With `--live`: `system`, `session` or a D-Bus address [default: the session bus where there is one]
+    #[arg(long, requires = "live")]
+    bus: Option<Bus>,
     /// Write to a file: records a line, or, where it ends in `.parquet`, one row a finding
     #[arg(long, value_name = "OUT")]
     export: Option<PathBuf>,
@@ -60,17 +73,22 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let filter =
         Filter { session: args.session.clone(), gate: args.gate.clone(), rule: args.rule.clone(), since: args.since };
+    if args.live {
+        let bus = args.bus.clone().unwrap_or_else(Bus::of_environment);
+        return super::block_on(proof::live(args.folder.as_deref(), &bus, args.json));
+    }
+    let folder = args.folder.as_deref().unwrap_or(Path::new(FOLDER));
     if args.verify {
-        return proved(&args.folder, args.head.as_deref(), args.json);
+        return proof::alone(folder, args.head.as_deref(), args.json);
     }
     if let Some(out) = &args.export {
-        return export(&args.folder, out, &filter);
+        return export(folder, out, &filter);
     }
     let mut last = 0;
     let mut shown = 0;
     loop {
         let mut out = output::screen();
-        let whole = readable::each(newer(&args.folder, last)?, |read| {
+        let whole = readable::each(newer(folder, last)?, |read| {
             let Read::Record(record) = read else { return Ok(()) };
             last = last.max(record.seq);
             if filter.takes(&record) {
@@ -87,7 +105,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         }
         out.flush().map_err(CliError::output)?;
         drop(out);
-        wait(&args.folder);
+        wait(folder);
     }
 }
 
@@ -120,74 +138,6 @@ fn whole(record: &Record) -> serde_json::Value {
         }
     }
     json
-}
-
-/// The number of the record with a hash, or with one that begins so.
-fn place_of(folder: &Path, head: &str) -> Result<Option<u64>, CliError> {
-    let head = head.trim().to_ascii_lowercase();
-    if head.len() < line::SHORT || !head.bytes().all(|b| b.is_ascii_hexdigit()) {
-        let what = format!("`{head}` is no hash of a record: at least {} hexadecimal digits", line::SHORT);
-        return Err(CliError::Unknown(what));
-    }
-    for record in records(folder)? {
-        let record = record?;
-        if record.hash.starts_with(&head) {
-            return Ok(Some(record.seq));
-        }
-    }
-    Ok(None)
-}
-
-fn proved(folder: &Path, head: Option<&str>, json: bool) -> Result<Exit, CliError> {
-    let mut out = output::screen();
-    let found = verify(folder);
-    // A journal that was ever opened has a record, and one that was kept elsewhere is in it.
-    let missing = match (&found, head) {
-        (Ok(found), _) if found.records == 0 => Some("there is no record: nothing is proved".to_owned()),
-        (Ok(_), Some(head)) if place_of(folder, head)?.is_none() => Some(format!(
-            "the chain is whole, and no record has the hash {head}: its end was cut off, it is another journal, or \
-             the record was dropped for space"
-        )),
-        _ => None,
-    };
-    let (told, exit) = match found {
-        Ok(_) if missing.is_some() => {
-            let why = missing.unwrap_or_default();
-            (if json { serde_json::json!({"whole": false, "why": why}).to_string() } else { why }, Exit::No)
-        }
-        Ok(found) if json => {
-            let torn = found.torn.map(|t| t.bytes);
-            let told = serde_json::json!({
-                "whole": true, "records": found.records, "first": found.first, "last": found.last,
-                "head": found.head, "torn_bytes": torn,
-            });
-            (told.to_string(), Exit::Done)
-        }
-        Ok(found) => {
-            let torn = found
-                .torn
-                .map(|t| format!("; {} bytes at the end are no whole record (a write that was cut off)", t.bytes));
-            let told = format!(
-                "the chain is whole: {} records, {} to {}, newest hash {}{}",
-                found.records,
-                found.first,
-                found.last,
-                found.head,
-                torn.unwrap_or_default()
-            );
-            (told, Exit::Done)
-        }
-        Err(JournalError::Broken(broken)) if json => {
-            let told = serde_json::json!({
-                "whole": false, "file": broken.file, "line": broken.line, "seq": broken.seq, "why": broken.to_string(),
-            });
-            (told.to_string(), Exit::No)
-        }
-        Err(JournalError::Broken(broken)) => (format!("the chain is broken: {broken}"), Exit::No),
-        Err(other) => return Err(other.into()),
-    };
-    writeln!(out, "{told}").map_err(CliError::output)?;
-    Ok(exit)
 }
 
 fn export(folder: &Path, path: &Path, filter: &Filter) -> Result<Exit, CliError> {

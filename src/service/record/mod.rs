@@ -11,6 +11,7 @@
 
 mod counts;
 mod object;
+mod personal;
 mod scribe;
 mod settings;
 mod shadow;
@@ -73,6 +74,8 @@ pub(super) struct Recorder {
     standing: watch::Receiver<Standing>,
     /// Where the journal is; none: nothing is written.
     folder: Option<PathBuf>,
+    /// Names of what is redacted there.
+    redact: Vec<String>,
 }
 
 impl Recorder {
@@ -95,16 +98,36 @@ impl Recorder {
         let (counting, counts) = watch::channel(Counts::default());
         let settings = journal.settings();
         let (stands, standing) = watch::channel(Standing::start(settings.is_some()));
-        let folder = journal.folder.clone();
-        let recorder = Arc::new(Self { queue, waiting: waiting.clone(), lost: lost.clone(), counts, standing, folder });
+        let (folder, redact) = (journal.folder.clone(), journal.redact.clone());
+        let (queued, losses) = (waiting.clone(), lost.clone());
+        let recorder = Arc::new(Self { queue, waiting: queued, lost: losses, counts, standing, folder, redact });
         let back: Arc<dyn Sink> = recorder.clone();
         let shadow = Shadow::start(shadow, limits.clone(), back.clone())?;
         let watching = undone::start(vehicle, back, runtime);
         let scribe = Scribe::new(settings, counting, stands, lost, (shadow, traces), watching);
-        let spawned = thread::Builder::new().name("journal".to_owned()).spawn(move || scribe.run(&work, &waiting));
+        let (look, under) = (recorder.clone(), policy.clone());
+        let write = move || {
+            look.look_for(&under);
+            drop((look, under));
+            scribe.run(&work, &waiting);
+        };
+        let spawned = thread::Builder::new().name("journal".to_owned()).spawn(write);
         spawned.map_err(ServiceError::Threads)?;
         recorder.note(Note::Entry(Entry::started(env!("CARGO_PKG_VERSION"), policy, limits)));
         Ok(recorder)
+    }
+
+    /// Another policy was put in force.
+    pub(super) fn in_force(&self, policy: &Policy) {
+        self.note(Note::Entry(Entry::in_force(policy)));
+        self.look_for(policy);
+    }
+
+    /// Looks whether what is to be redacted can be in a record under a policy.
+    fn look_for(&self, policy: &Policy) {
+        if self.folder.is_some() {
+            personal::tell(&self.redact, policy);
+        }
     }
 
     /// A session was opened for a user, by a connection or for all of that user's.

@@ -124,7 +124,8 @@ fn names_beyond_measure_are_counted_together() {
 fn a_flood_of_large_notes_is_dropped_and_counted_and_keeps_nobody_waiting() {
     let (queue, work) = sync_channel(WAITING);
     let (counts, standing) = (watch::channel(Counts::default()).1, watch::channel(Standing::Off).1);
-    let recorder = Recorder { queue, waiting: Arc::default(), lost: Arc::default(), counts, standing, folder: None };
+    let (waiting, lost, redact) = (Arc::default(), Arc::default(), Vec::new());
+    let recorder = Recorder { queue, waiting, lost, counts, standing, folder: None, redact };
     for _ in 0..100 {
         recorder.note(Note::Entry(Entry::reply(Place::new("1", 1), &"x".repeat(1 << 20))));
     }

@@ -8,6 +8,7 @@
 
 mod fault;
 mod judge;
+mod members;
 mod number;
 mod pattern;
 mod read;
@@ -15,6 +16,7 @@ mod read;
 mod tests;
 
 pub use fault::{SchemaError, Violation, Why};
+pub use members::Members;
 
 use serde_json::{Number, Value as Json};
 

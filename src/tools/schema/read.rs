@@ -126,7 +126,9 @@ impl<'a> Reader<'a> {
             alike.push((word.pattern(&pattern)?, part));
         }
         let others = self.part(word, "additionalProperties")?;
-        if !named.is_empty() || !alike.is_empty() || others.is_some() {
+        // An empty list says that there are none to be named.
+        let listed = word.words.contains_key("properties");
+        if listed || !alike.is_empty() || others.is_some() {
             clauses.push(Clause::Object(Object { named, alike, others }));
         }
         clauses.extend(self.part(word, "propertyNames")?.map(Clause::Names));

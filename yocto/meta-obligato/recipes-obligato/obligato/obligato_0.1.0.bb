@@ -2,6 +2,8 @@ SUMMARY = "Guard between an in-car language model and the car"
 SUMMARY:${PN}-cli = "Command line of Obligato"
 SUMMARY:${PN}-policy = "Cabin policy and hard limits of Obligato"
 SUMMARY:${PN}-model = "Model file of the local student of Obligato"
+SUMMARY:${PN}-zsh-completion = "Completions of Obligato for zsh"
+SUMMARY:${PN}-fish-completion = "Completions of Obligato for fish"
 DESCRIPTION = "Verifies, repairs, asks and executes what a voice assistant's model proposes, under the manufacturer's policy."
 HOMEPAGE = "https://obligato.example/"
 BUGTRACKER = "https://obligato.example/issues"
@@ -18,7 +20,7 @@ EXTERNALSRC ?= "${OBLIGATO_TREE}"
 
 require ${BPN}-crates.inc
 
-inherit cargo cargo-update-recipe-crates externalsrc pkgconfig ptest-cargo systemd useradd
+inherit bash-completion cargo cargo-update-recipe-crates externalsrc pkgconfig ptest-cargo systemd useradd
 
 # What the target needs and no more: neither the compiler nor the remote student is linked.
 PACKAGECONFIG ??= "llama kuksa"
@@ -40,6 +42,9 @@ export BINDGEN_EXTRA_CLANG_ARGS = "--sysroot=${STAGING_DIR_TARGET} -I${STAGING_I
 # licence too.
 OBLIGATO_MODEL ??= ""
 OBLIGATO_MODEL_LICENSE ??= "Apache-2.0"
+# A folder that `make man` wrote, by path: the command line makes its pages and completions itself, and the one of the
+# target does not run on the build host. The -doc and -*-completion packages are not built without one.
+OBLIGATO_MAN ??= ""
 
 do_install:append() {
     install -d ${D}${sysconfdir}/obligato
@@ -68,8 +73,21 @@ do_install:append() {
         install -d ${D}${localstatedir}/lib/obligato/models
         install -m 0644 ${OBLIGATO_MODEL} ${D}${localstatedir}/lib/obligato/models/model.gguf
     fi
+    if [ -n "${OBLIGATO_MAN}" ]; then
+        install -d ${D}${mandir}/man1 ${D}${mandir}/man8 ${D}${datadir}/bash-completion/completions
+        install -d ${D}${datadir}/zsh/site-functions ${D}${datadir}/fish/vendor_completions.d
+        install -m 0644 ${OBLIGATO_MAN}/man1/*.1 ${D}${mandir}/man1/
+        install -m 0644 ${OBLIGATO_MAN}/man8/*.8 ${D}${mandir}/man8/
+        for program in obligato obligatod; do
+            from=${OBLIGATO_MAN}/completions
+            install -m 0644 $from/$program.bash ${D}${datadir}/bash-completion/completions/$program
+            install -m 0644 $from/_$program ${D}${datadir}/zsh/site-functions/
+            install -m 0644 $from/$program.fish ${D}${datadir}/fish/vendor_completions.d/
+        done
+    fi
 }
 do_install[file-checksums] += "${@d.getVar('OBLIGATO_MODEL') + ':True' if d.getVar('OBLIGATO_MODEL') else ''}"
+do_install[file-checksums] += "${@d.getVar('OBLIGATO_MAN') + ':True' if d.getVar('OBLIGATO_MAN') else ''}"
 
 USERADD_PACKAGES = "${PN}"
 # The same as in systemd/obligato.sysusers; yocto/check compares them.
@@ -81,7 +99,7 @@ USERADD_PARAM:${PN} = " \
 
 SYSTEMD_SERVICE:${PN} = "obligatod.service obligato-update.service obligato-update.path obligato-update.timer"
 
-PACKAGE_BEFORE_PN = "${PN}-cli ${PN}-policy ${PN}-model"
+PACKAGE_BEFORE_PN += "${PN}-cli ${PN}-policy ${PN}-model ${PN}-zsh-completion ${PN}-fish-completion"
 
 FILES:${PN}-cli += "${bindir}/obligato"
 
@@ -89,6 +107,10 @@ FILES:${PN}-policy += "${datadir}/obligato"
 
 FILES:${PN}-model += "${localstatedir}/lib/obligato/models"
 ALLOW_EMPTY:${PN}-model = "1"
+
+FILES:${PN}-zsh-completion += "${datadir}/zsh"
+
+FILES:${PN}-fish-completion += "${datadir}/fish"
 
 FILES:${PN} += "${datadir}/dbus-1 ${nonarch_libdir}/tmpfiles.d ${systemd_system_unitdir}"
 CONFFILES:${PN} = "${sysconfdir}/obligato/obligato.toml"
