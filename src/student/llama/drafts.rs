@@ -3,6 +3,15 @@
 //! Votes on one request write mostly the same. Drafts whose tokens agree so far are one *stem*: it is computed once, and
 //! each of its drafts chooses from the same logits. Where they choose differently the stem is copied, which costs nothing:
 //! the cells are shared.
+//!
+//! A draft is generated choice by choice; whole drafts are not picked by their likelihood. Measured on the 165 scenarios
+//! to tune on (Gemma 270M, temperature 0), for which the weights of the grammar were tuned under generation: generation is
+//! right in 141. With beams of four, the likelihood of every token is right in 122 at 2.9 times the tokens, its mean a
+//! token in 131 at 3.2 times: what is forced (names, brackets) says how usual a tool looks and not what was asked for.
+//! Less the likelihood after an empty request it picks 58 of 63 simple calls, generation 59. That of the chosen tokens
+//! alone is right in 142 at 1.8 times, 1.34 times the bare student's tokens (the bar is 1.10); with eight beams in 143 at
+//! 2.5 times; with those of four that are at most 3 nats behind the best in 143 at 1.3 times, 0.98 of the bare student's.
+//! Two more of 165 (four won, two lost), the best of nine ways that were tried, is chance until other requests show it.
 
 use std::collections::VecDeque;
 use std::time::Instant;
