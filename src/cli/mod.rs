@@ -152,12 +152,12 @@ impl From<Class> for Exit {
     fn from(class: Class) -> Self {
         match class {
             Class::Malformed => Self::Malformed,
-            Class::NotAuthentic => Self::NotAuthentic,
+            Class::NotAuthentic | Class::UnknownKey => Self::NotAuthentic,
             Class::Rollback => Self::Rollback,
-            Class::Expired => Self::Expired,
+            Class::Expired | Class::ExpiredByClock => Self::Expired,
             Class::NotYetValid => Self::NotYetValid,
             Class::ClockUnset => Self::ClockUnset,
-            Class::DoesNotFit => Self::DoesNotFit,
+            Class::DoesNotFit | Class::NotYetFit => Self::DoesNotFit,
             Class::Unhealthy => Self::Unhealthy,
             Class::NothingToDo => Self::NothingToDo,
             Class::OtherVersion => Self::OtherVersion,
@@ -305,6 +305,14 @@ pub enum CliError {
         /// What the service says.
         why: String,
     },
+    /// The service does not take an update for a reason that may pass, whatever the exit code alone says.
+    #[error("{why}")]
+    NotYet {
+        /// How the command ends.
+        exit: Exit,
+        /// What the service says.
+        why: String,
+    },
     /// The service, or the way to it, does not answer or says no.
     #[error("{0}")]
     Peer(String),
@@ -315,7 +323,7 @@ impl CliError {
         match self {
             Self::Peer(_) => Exit::Peer,
             Self::Update(error) => error.class().into(),
-            Self::Refused { exit, .. } => *exit,
+            Self::Refused { exit, .. } | Self::NotYet { exit, .. } => *exit,
             _ => Exit::Input,
         }
     }

@@ -228,6 +228,11 @@ impl Entry {
         Self::of(Kind::Update, None, json!({"what": what, "version": version, "by": by}))
     }
 
+    /// A step of an update found nothing to change, with the version that was meant; 0: none was named.
+    pub fn update_unchanged(step: &str, meant: u64, by: Option<u32>) -> Self {
+        Self::of(Kind::Update, None, json!({"what": "unchanged", "step": step, "version": meant, "by": by}))
+    }
+
     /// A step of an update was refused to this user, with the error that the caller was told.
     pub fn update_refused(step: &str, error: &str, why: &str, by: Option<u32>) -> Self {
         Self::of(Kind::Update, None, json!({"what": "refused", "step": step, "error": error, "why": why, "by": by}))
@@ -251,6 +256,13 @@ impl Entry {
     /// So many records of a user's sessions were left out: they had filled their share of the journal.
     pub fn left_out(records: u64, user: u32) -> Self {
         let why = "the sessions of this user had filled their share of the journal";
+        Self::of(Kind::Dropped, None, json!({"records": records, "why": why, "user": user}))
+    }
+
+    /// So many records of a user's steps of updates were left out.
+    pub fn steps_left_out(records: u64, user: Option<u32>) -> Self {
+        let why =
+            "the same step of an update ended as the one before, or such steps had filled their share of the journal";
         Self::of(Kind::Dropped, None, json!({"records": records, "why": why, "user": user}))
     }
 

@@ -56,16 +56,22 @@ pub enum Refusal {
     Malformed(String),
     /// No key in use vouches for it (arbitrary software attack, key compromise).
     NotAuthentic(String),
+    /// Nobody vouches for its key, as yet; a list of keys may (arbitrary software attack).
+    UnknownKey(String),
     /// It is older than what the car has committed to (rollback attack).
     Rollback(String),
     /// It has expired (freeze attack).
     Expired(String),
+    /// It has expired if the clock is right (freeze attack).
+    ExpiredByClock(String),
     /// It is not valid yet.
     NotYetValid(String),
     /// The clock is not set, so its validity cannot be told.
     ClockUnset(String),
-    /// It is genuine, and not for this car as it is.
+    /// It is genuine, and not for this car.
     DoesNotFit(String),
+    /// It is not for this car as it is: what it serves, its set-up or its image may change.
+    NotYetFit(String),
     /// Its own tests fail on this machine.
     Unhealthy(String),
     /// Nothing is staged, or nothing is on trial.
@@ -131,11 +137,14 @@ impl From<UpdateError> for Refusal {
         match error.class() {
             Class::Malformed => Self::Malformed(why),
             Class::NotAuthentic => Self::NotAuthentic(why),
+            Class::UnknownKey => Self::UnknownKey(why),
             Class::Rollback => Self::Rollback(why),
             Class::Expired => Self::Expired(why),
+            Class::ExpiredByClock => Self::ExpiredByClock(why),
             Class::NotYetValid => Self::NotYetValid(why),
             Class::ClockUnset => Self::ClockUnset(why),
             Class::DoesNotFit => Self::DoesNotFit(why),
+            Class::NotYetFit => Self::NotYetFit(why),
             Class::Unhealthy => Self::Unhealthy(why),
             Class::NothingToDo => Self::NothingToDo(why),
             Class::OtherVersion => Self::OtherVersion(why),

@@ -13,7 +13,7 @@ use super::harness::Harness;
 use super::local::{CarFor, LocalUpdates};
 use super::update_step::{Outcome, StepKind, Taken};
 use super::updates::{Right, Standing};
-use crate::policy::update::{Meant, Reading, Slot, UpdateError, largest_list, largest_update};
+use crate::policy::update::{Meant, Reading, Slot, UpdateError, largest_list, largest_update, unhex};
 
 /// The policy in force.
 pub(super) struct PolicyObject {
@@ -32,13 +32,13 @@ impl PolicyObject {
     /// Takes one step of an update for a caller and tells everybody.
     async fn step(
         &self,
-        kind: StepKind,
+        (kind, meant): (StepKind, u64),
         header: &Header<'_>,
         emitter: &SignalEmitter<'_>,
         work: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome + Send + 'static,
     ) -> Result<Taken, Refusal> {
         let right = self.harness.updates_for(kind, emitter.connection(), header).await?;
-        self.told(kind, right, emitter, work).await
+        self.told((kind, meant), right, emitter, work).await
     }
 
     /// The same for a step that takes a file. It is read before anything waits for the step.
@@ -51,19 +51,20 @@ impl PolicyObject {
         work: impl FnOnce(&LocalUpdates, Result<Vec<u8>, UpdateError>) -> Outcome + Send + 'static,
     ) -> Result<Taken, Refusal> {
         let right = self.harness.updates_for(kind, emitter.connection(), header).await?;
-        let bytes = right.updates.delivered.read(file, most).await?;
-        self.told(kind, right, emitter, move |local, _| work(local, bytes)).await
+        let bytes = right.updates.delivered.read(right.user, file, most).await?;
+        self.told((kind, 0), right, emitter, move |local, _| work(local, bytes)).await
     }
 
     async fn told(
         &self,
-        kind: StepKind,
+        (kind, meant): (StepKind, u64),
         right: Right,
         emitter: &SignalEmitter<'_>,
         work: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome + Send + 'static,
     ) -> Result<Taken, Refusal> {
-        let taken = self.harness.update(emitter.connection(), right, kind, work).await?;
-        if let Some(name) = kind.announced()
+        let taken = self.harness.update(emitter.connection(), right, (kind, meant), work).await?;
+        if taken.changed
+            && let Some(name) = kind.announced()
             && let Err(error) = PolicyObject::updated(emitter, name, taken.version).await
         {
             // The step was taken, whoever hears of it.
@@ -71,6 +72,15 @@ impl PolicyObject {
         }
         Ok(taken)
     }
+}
+
+/// What a caller means.
+fn meant(version: u64, digest: &str) -> Result<Meant, Refusal> {
+    if digest.is_empty() {
+        return Ok(Meant::from(version));
+    }
+    let wrong = || Refusal::Malformed("the digest is no SHA-256 of a delivered file in 64 hexadecimal digits".into());
+    unhex(digest).map(|digest| Meant::Content { version, digest }).ok_or_else(wrong)
 }
 
 fn count(tests: usize) -> u32 {
@@ -81,9 +91,11 @@ fn count(tests: usize) -> u32 {
 ///
 /// An update goes through `Stage`, `Verify`, `Activate` and `Commit`; `Unstage` and `Rollback` lead back. Only
 /// root and the members of the configured group may call these. Whoever delivers, the service verifies the
-/// update itself. Several tools may deliver at a time, so each step but the first takes the `version` that it
-/// is meant for, as `Stage` told it, and touches no other one; 0 stands for whichever is there. Errors that
-/// every one of them can give: NotAllowed, NoUpdates, Storage, Stopping.
+/// update itself. Several tools may deliver at a time, so each step but the first says which update it is meant
+/// for and touches no other one: `version` as `Stage` told it, 0 for whichever is there; and `digest`, the SHA-256 of
+/// the delivered file in 64 hexadecimal digits, which alone decides where it is given, because anybody can write a
+/// number into a header; empty for whatever content has that version. Errors that every one of them can give:
+/// NotAllowed, NoUpdates, Storage, Stopping, and Malformed for a digest that is none.
 #[zbus::interface(
     name = "org.obligato.Harness1.Policy",
     proxy(
@@ -113,9 +125,10 @@ impl PolicyObject {
     }
 
     /// Accepts an update, an open regular file as `obligato sign` wrote it, and keeps it. Nothing changes
-    /// for the driver.
+    /// for the driver. What was staged before gives way.
     ///
-    /// Errors: Malformed, NotAuthentic, Rollback, Expired, NotYetValid, ClockUnset, DoesNotFit.
+    /// Errors: Malformed, NotAuthentic, UnknownKey, Rollback, Expired, ExpiredByClock, NotYetValid, ClockUnset,
+    /// DoesNotFit, NotYetFit.
     #[zbus(out_args("version"))]
     async fn stage(
         &self,
@@ -134,7 +147,7 @@ impl PolicyObject {
     /// Takes a list of keys into use, an open regular file as `obligato sign --list` wrote it. A policy that
     /// could not be used for want of its key is in force then.
     ///
-    /// Errors: Malformed, NotAuthentic, Rollback, DoesNotFit.
+    /// Errors: Malformed, NotAuthentic, UnknownKey, Rollback, NotYetFit.
     #[zbus(out_args("version"))]
     async fn keys(
         &self,
@@ -150,100 +163,110 @@ impl PolicyObject {
         Ok(self.file_step(StepKind::Keys, file, &header, &emitter, work).await?.version)
     }
 
-    /// Verifies what is staged once more and runs its own tests on this machine. Nothing changes. The caller
-    /// names the version that it means, as `Stage` told it; 0: whichever is staged.
+    /// Verifies what is staged once more and runs its own tests on this machine. Nothing changes. `version` and
+    /// `digest` say which update is meant, here and in the steps below: the version as `Stage` told it, 0 for whichever
+    /// is there; the SHA-256 of the delivered file in 64 hexadecimal digits, which alone decides where it is given,
+    /// because anybody can write a number into a header, empty for whatever content has that version.
     ///
     /// Errors: as of `Stage`, and Unhealthy, NothingToDo, OtherVersion.
     #[zbus(out_args("version", "tests"))]
     async fn verify(
         &self,
         version: u64,
+        digest: &str,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<(u64, u32), Refusal> {
+        let meant = meant(version, digest)?;
         let work = move |local: &LocalUpdates, _: &CarFor<'_>| {
-            let verified = local.slots.verify(Meant::from(version), Reading::system());
-            Outcome::quiet(verified.map(|(header, tests)| Taken { version: header.version, tests }))
+            let verified = local.slots.verify(meant, Reading::system());
+            Outcome::quiet(verified.map(|(header, tests)| Taken { version: header.version, tests, changed: false }))
         };
-        let taken = self.step(StepKind::Verify, &header, &emitter, work).await?;
+        let taken = self.step((StepKind::Verify, version), &header, &emitter, work).await?;
         Ok((taken.version, count(taken.tests)))
     }
 
     /// Runs the own tests of what is staged once more and puts it in force between two turns, on trial. Open
     /// sessions go on under it; questions that wait for an answer die. A running turn ends first: call
-    /// without a timeout. The caller names the version that it means; 0: whichever is staged.
+    /// without a timeout.
     ///
     /// Errors: as of `Verify`, and Undecided.
     #[zbus(out_args("version", "tests"))]
     async fn activate(
         &self,
         version: u64,
+        digest: &str,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<(u64, u32), Refusal> {
+        let meant = meant(version, digest)?;
         let work = move |local: &LocalUpdates, car_for: &CarFor<'_>| {
-            let activated = local.activate(Meant::from(version), car_for);
-            Outcome::switching(activated.map(|a| Taken { version: a.header.version, tests: a.tests }))
+            let activated = local.activate(meant, car_for);
+            Outcome::switching(activated.map(|a| Taken { version: a.header.version, tests: a.tests, changed: true }))
         };
-        let taken = self.step(StepKind::Activate, &header, &emitter, work).await?;
+        let taken = self.step((StepKind::Activate, version), &header, &emitter, work).await?;
         Ok((taken.version, count(taken.tests)))
     }
 
     /// Commits to the policy on trial after running its own tests again: no older one is taken from now on.
-    /// When they fail, the last good policy is in force again. The caller names the version that it means; 0:
-    /// whichever is on trial. A version that is committed to already is committed to; one that was undone, by
-    /// its starts or by somebody else, is OtherVersion.
+    /// When they fail, the last good policy is in force again. An update that is committed to already is committed
+    /// to; one that was undone, by its starts or by somebody else, is OtherVersion, and so is another content.
     ///
-    /// Errors: Unhealthy, DoesNotFit, NothingToDo, OtherVersion.
+    /// Errors: Unhealthy, DoesNotFit, NotYetFit, NothingToDo, OtherVersion.
     #[zbus(out_args("version"))]
     async fn commit(
         &self,
         version: u64,
+        digest: &str,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
+        let meant = meant(version, digest)?;
         let work = move |local: &LocalUpdates, _: &CarFor<'_>| {
-            Outcome::mending(local.slots.commit(Meant::from(version)).map(|header| header.version.into()))
+            Outcome::mending(local.slots.commit(meant).map(|header| header.version.into()))
         };
-        Ok(self.step(StepKind::Commit, &header, &emitter, work).await?.version)
+        Ok(self.step((StepKind::Commit, version), &header, &emitter, work).await?.version)
     }
 
     /// Takes the policy on trial out of force. The answer is the version in force then, as a start would
-    /// choose it; 0 is the factory's. The caller names the version that it means; 0: whichever is on trial. One
-    /// that is not in force needs no rolling back, one that is committed cannot be rolled back (OtherVersion).
+    /// choose it; 0 is the factory's. An update that is not in force needs no rolling back, one that is committed
+    /// cannot be rolled back (OtherVersion).
     ///
     /// Errors: NothingToDo, OtherVersion.
     #[zbus(out_args("in_force"))]
     async fn rollback(
         &self,
         version: u64,
+        digest: &str,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
+        let meant = meant(version, digest)?;
         let work = move |local: &LocalUpdates, _: &CarFor<'_>| {
-            Outcome::switching(local.slots.roll_back(Meant::from(version)).map(|started| started.version().into()))
+            Outcome::switching(local.slots.roll_back(meant).map(|started| started.version().into()))
         };
-        Ok(self.step(StepKind::RollBack, &header, &emitter, work).await?.version)
+        Ok(self.step((StepKind::RollBack, version), &header, &emitter, work).await?.version)
     }
 
-    /// Drops what is staged and leaves what is in force alone. The caller names the version that it means; 0:
-    /// whichever is staged. The answer is the version that was dropped; 0: the one that is meant was not staged.
+    /// Drops what is staged and leaves what is in force alone. The answer is the version that was dropped; 0: the
+    /// one that is meant was not staged.
     ///
     /// Errors: NothingToDo.
     #[zbus(out_args("dropped"))]
     async fn unstage(
         &self,
         version: u64,
+        digest: &str,
         #[zbus(header)] header: Header<'_>,
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> Result<u64, Refusal> {
-        let work = move |local: &LocalUpdates, _: &CarFor<'_>| {
-            Outcome::quiet(local.slots.unstage(Meant::from(version)).map(Taken::from))
-        };
-        Ok(self.step(StepKind::Unstage, &header, &emitter, work).await?.version)
+        let meant = meant(version, digest)?;
+        let work =
+            move |local: &LocalUpdates, _: &CarFor<'_>| Outcome::quiet(local.slots.unstage(meant).map(Taken::from));
+        Ok(self.step((StepKind::Unstage, version), &header, &emitter, work).await?.version)
     }
 
-    /// A step of an update was taken: `staged`, `unstaged`, `keys`, `activated`, `committed` or `rolled-back`,
+    /// A step of an update was taken and changed something: `staged`, `unstaged`, `keys`, `activated`, `committed` or `rolled-back`,
     /// and the version that it was taken with; after `rolled-back` the one in force.
     #[zbus(signal)]
     async fn updated(emitter: &SignalEmitter<'_>, step: &str, version: u64) -> zbus::Result<()>;
@@ -296,10 +319,10 @@ impl PolicyObject {
         self.standing().map_or(0, |standing| standing.status.previous)
     }
 
-    /// Whether the policy in force waits to be committed.
+    /// Whether the policy in force waits to be committed. One on trial that the start passed over is not in force.
     #[zbus(property)]
     async fn on_trial(&self) -> bool {
-        self.standing().is_some_and(|standing| standing.status.on_trial)
+        self.standing().is_some_and(|standing| standing.tried())
     }
 
     /// The rollback floor: no older version is taken.

@@ -60,11 +60,13 @@ pub(super) struct Taken {
     pub(super) version: u64,
     /// How many of its own tests ran.
     pub(super) tests: usize,
+    /// Whether anything is different from before.
+    pub(super) changed: bool,
 }
 
 impl From<u64> for Taken {
     fn from(version: u64) -> Self {
-        Self { version, tests: 0 }
+        Self { version, tests: 0, changed: true }
     }
 }
 

@@ -39,7 +39,7 @@ const WAITING: usize = 8;
 /// The right of a user to take a step.
 pub(super) struct Right {
     pub(super) updates: Arc<Updates>,
-    user: Option<u32>,
+    pub(super) user: Option<u32>,
 }
 
 /// Updates of the policy.
@@ -59,6 +59,11 @@ pub(super) struct Updates {
 type Orphan = (Arc<OpenSession>, String);
 
 impl Standing {
+    /// Whether what is in force is what is on trial.
+    pub(super) fn tried(&self) -> bool {
+        self.status.on_trial && self.status.current == self.version
+    }
+
     fn of(local: &LocalUpdates, slot: Slot, version: u64) -> Self {
         let (status, unknown) = local.slots.status().map_or_else(
             |error| {
@@ -123,7 +128,7 @@ impl Harness {
         let none =
             || Refusal::NoUpdates("this image names nobody to trust (`update.trust`): it takes no updates".into());
         let updates = self.updates.clone().ok_or_else(none)?;
-        updates.writable.clone().map_err(Refusal::NoUpdates)?;
+        updates.writable.clone().map_err(Refusal::Storage)?;
         Ok(Right { updates, user })
     }
 
@@ -133,7 +138,7 @@ impl Harness {
         self: &Arc<Self>,
         connection: &Connection,
         Right { updates, user }: Right,
-        kind: StepKind,
+        (kind, meant): (StepKind, u64),
         step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome + Send + 'static,
     ) -> Result<Taken, Refusal> {
         let many = |_| Refusal::TooMany(format!("{WAITING} steps of updates wait already; take this one again"));
@@ -143,7 +148,7 @@ impl Harness {
         let between = kind.between_turns() || updates.astray();
         let work = move || {
             // Nobody waits when the caller is gone; the step is taken all the same.
-            let _ = done.send(harness.take(&updates, user, (kind, between), step));
+            let _ = done.send(harness.take(&updates, user, (kind, meant, between), step));
             drop(place);
         };
         if !between {
@@ -165,12 +170,19 @@ impl Harness {
         &self,
         updates: &Updates,
         user: Option<u32>,
-        (kind, between): (StepKind, bool),
+        (kind, meant, between): (StepKind, u64, bool),
         step: impl FnOnce(&LocalUpdates, &CarFor<'_>) -> Outcome,
     ) -> (Result<Taken, Refusal>, Vec<Orphan>) {
         let (answer, orphans) = self.attempt(updates, between, step);
         match &answer {
-            Ok(taken) => self.recorder.note(Note::Entry(Entry::update(kind.done(), taken.version, user))),
+            // Verifying is for the record, not for a change.
+            Ok(taken) if taken.changed || kind == StepKind::Verify => {
+                self.recorder.note(Note::Entry(Entry::update(kind.done(), taken.version, user)));
+            }
+            Ok(taken) => {
+                let meant = if meant == 0 { taken.version } else { meant };
+                self.recorder.note(Note::Entry(Entry::update_unchanged(kind.name(), meant, user)));
+            }
             Err(refusal) => self.record_refused(kind, refusal, user),
         }
         (answer, orphans)
@@ -203,7 +215,12 @@ impl Harness {
             fitted.replace(Some((policy.hash, car)));
             Ok(Some(vehicle))
         };
-        let Outcome { answer, switch } = updates.with(|local| step(local, &car_for));
+        let (Outcome { answer, switch }, moved) = updates.with(|local| {
+            let before = local.slots.mark();
+            let outcome = step(local, &car_for);
+            (outcome, before.is_none() || before != local.slots.mark())
+        });
+        let was = (updates.standing().slot, updates.standing().version);
         let Standing { mut slot, mut version, .. } = updates.standing();
         let mut orphans = Vec::new();
         if switch == Switch::Choose || (switch == Switch::Mend && between && updates.astray()) {
@@ -225,7 +242,8 @@ impl Harness {
             }
         }
         updates.note(slot, version);
-        (answer.map_err(Refusal::from), orphans)
+        let changed = moved || was != (slot, version);
+        (answer.map(|taken| Taken { changed, ..taken }).map_err(Refusal::from), orphans)
     }
 
     /// Puts a policy in force, in the car that is set up for it. New sessions begin with it, open ones go on

@@ -127,7 +127,7 @@ async fn a_live_session_goes_on_under_the_new_policy_and_its_question_dies() {
     assert!(before.iter().any(|rule| rule == "ac-needs-fan"), "{before:?}");
 
     assert_eq!(stage(&client.policy, &garage.update(2, without("ac-needs-fan"))).await.unwrap(), 2);
-    let (version, tests) = client.policy.activate(0).await.unwrap();
+    let (version, tests) = client.policy.activate(0, "").await.unwrap();
     assert_eq!((version, tests), (2, 0));
 
     assert_eq!(session.pending().await.unwrap(), "", "the question was asked under another policy");
@@ -139,7 +139,7 @@ async fn a_live_session_goes_on_under_the_new_policy_and_its_question_dies() {
     let signals = ear.turn(*session.start("Yes.").await.unwrap().response()).await;
     assert!(signals.iter().all(|s| s.name != "Outcome"), "{signals:?}");
 
-    assert_eq!(client.policy.commit(0).await.unwrap(), 2);
+    assert_eq!(client.policy.commit(0, "").await.unwrap(), 2);
     assert_eq!(property(&client, "Floor").await, json!({"signature": "t", "value": 2}));
     assert!(matches!(stage(&client.policy, &garage.update(1, |_| {})).await, Err(Refusal::Rollback(_))));
 }
@@ -161,12 +161,12 @@ async fn activation_waits_for_the_end_of_a_running_turn() {
     let other = rig.connect().await;
     let policy = PolicyProxy::new(&other).await.unwrap();
     let activating = policy.clone();
-    let activation = tokio::spawn(async move { activating.activate(0).await });
+    let activation = tokio::spawn(async move { activating.activate(0, "").await });
     // Messages of one connection arrive in order: each of these runs the same tests as the activation that
     // was asked for before, and does not wait for the turn. A slow machine ends the turn in the meantime.
     let mut during = 0;
     for _ in 0..6 {
-        let verified = policy.verify(0).await;
+        let verified = policy.verify(0, "").await;
         let (hash, waits) = (client.manager.policy_hash().await.unwrap(), !activation.is_finished());
         if !session.busy().await.unwrap() {
             break;
@@ -190,15 +190,15 @@ async fn a_policy_whose_tests_fail_never_comes_into_force() {
     let client = Client::new(rig.connect().await).await;
     let hash = client.manager.policy_hash().await.unwrap();
     stage(&client.policy, &garage.update(2, sick("ac-closes-windows"))).await.unwrap();
-    let Err(Refusal::Unhealthy(why)) = client.policy.verify(0).await else { panic!("its tests fail") };
+    let Err(Refusal::Unhealthy(why)) = client.policy.verify(0, "").await else { panic!("its tests fail") };
     assert!(why.contains("tests fail with this engine"), "{why}");
-    let Err(Refusal::Unhealthy(why)) = client.policy.activate(0).await else { panic!("its tests fail") };
+    let Err(Refusal::Unhealthy(why)) = client.policy.activate(0, "").await else { panic!("its tests fail") };
     assert!(why.contains("version 0 is in force again"), "{why}");
     assert_eq!(client.manager.policy_hash().await.unwrap(), hash);
-    assert!(matches!(client.policy.commit(0).await, Err(Refusal::NothingToDo(_))));
+    assert!(matches!(client.policy.commit(0, "").await, Err(Refusal::NothingToDo(_))));
     // The cabin's own tests pass.
     stage(&client.policy, &garage.update(3, |_| {})).await.unwrap();
-    let (_, tests) = client.policy.activate(0).await.unwrap();
+    let (_, tests) = client.policy.activate(0, "").await.unwrap();
     assert!(tests > 100, "{tests} tests ran");
 }
 
@@ -219,11 +219,11 @@ async fn an_update_of_the_tools_sets_the_car_up_anew_and_sessions_go_on_in_it() 
         parts.tests = PackedTests::default();
     };
     stage(&client.policy, &garage.update(2, renamed)).await.unwrap();
-    client.policy.activate(0).await.unwrap();
+    client.policy.activate(0, "").await.unwrap();
     let after: Json = serde_json::from_str(&session.execute(&fan).await.unwrap()).unwrap();
     assert_eq!(after["executed"][0]["outcome"], "done", "{after:#}");
     // And back: the car knows the old name again.
-    client.policy.rollback(0).await.unwrap();
+    client.policy.rollback(0, "").await.unwrap();
     let back: Json = serde_json::from_str(&session.execute(&fan).await.unwrap()).unwrap();
     assert_eq!(back["executed"], json!([]), "{back:#}");
 }
@@ -236,14 +236,14 @@ async fn a_rollback_brings_the_policy_before_back_and_a_restart_keeps_what_was_c
     let client = Client::new(rig.connect().await).await;
     let factory = client.manager.policy_hash().await.unwrap();
     stage(&client.policy, &garage.update(2, |_| {})).await.unwrap();
-    client.policy.activate(0).await.unwrap();
+    client.policy.activate(0, "").await.unwrap();
     let second = client.manager.policy_hash().await.unwrap();
     assert_ne!(second, factory);
-    assert_eq!(client.policy.rollback(0).await.unwrap(), 0);
+    assert_eq!(client.policy.rollback(0, "").await.unwrap(), 0);
     assert_eq!(client.manager.policy_hash().await.unwrap(), factory);
     stage(&client.policy, &garage.update(2, |_| {})).await.unwrap();
-    client.policy.activate(0).await.unwrap();
-    client.policy.commit(0).await.unwrap();
+    client.policy.activate(0, "").await.unwrap();
+    client.policy.commit(0, "").await.unwrap();
     rig.signal("TERM");
     assert!(rig.ended().await.success());
     drop(rig);
@@ -264,8 +264,8 @@ async fn the_properties_of_the_policy_tell_of_their_changes() {
     let mut steps = client.policy.receive_updated().await.unwrap();
     let update = garage.update(2, |_| {});
     stage(&client.policy, &update).await.unwrap();
-    client.policy.activate(0).await.unwrap();
-    client.policy.commit(0).await.unwrap();
+    client.policy.activate(0, "").await.unwrap();
+    client.policy.commit(0, "").await.unwrap();
     for expected in ["staged", "activated", "committed"] {
         let step = tokio::time::timeout(PATIENCE, steps.next()).await.unwrap().unwrap();
         let step = step.args().unwrap();

@@ -87,7 +87,7 @@ async fn a_trial_of_somebody_else_is_left_alone_and_the_delivery_waits() {
     let rig = Rig::start(Setup::without_student().config(&garage.config())).await;
     let client = Client::new(rig.connect().await).await;
     super::car::stage(&client.policy, &garage.update(2, |_| {})).await.unwrap();
-    client.policy.activate(0).await.unwrap();
+    client.policy.activate(0, "").await.unwrap();
     let drop = garage.at("drop");
     fs::create_dir(&drop).unwrap();
     fs::rename(garage.update(3, sick("ac-closes-windows")), drop.join("x.policy")).unwrap();
@@ -95,7 +95,7 @@ async fn a_trial_of_somebody_else_is_left_alone_and_the_delivery_waits() {
     assert_eq!(code, 19, "{said}");
     assert_eq!(names(&drop), ["x.policy"]);
     assert!(client.policy.on_trial().await.unwrap());
-    assert_eq!(client.policy.commit(0).await.unwrap(), 2);
+    assert_eq!(client.policy.commit(0, "").await.unwrap(), 2);
 }
 
 /// A car whose drop folder holds one update.
@@ -139,6 +139,41 @@ async fn an_update_stays_where_the_car_is_at_fault_and_is_taken_once_it_is_not()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_update_waits_for_whoever_serves_what_it_needs_and_for_the_list_of_keys_that_comes_later() {
+    let garage = Garage::new();
+    let config = format!("{}{}", garage.config(), super::provider::provided(&["get_weather"]));
+    let rig = Rig::start(Setup::without_student().config(&config)).await;
+    let drop = garage.at("drop");
+    fs::create_dir(&drop).unwrap();
+    fs::rename(garage.update(2, |_| {}), drop.join("x.policy")).unwrap();
+    let (code, said) = deliver(&rig, &drop);
+    assert_eq!((code, names(&drop)), (16, vec!["x.policy".to_owned()]), "{said}");
+    let provider = super::provider::Provider::willing(&rig).await;
+    provider.register(&[super::provider::tool("get_weather", "read")]).await.unwrap();
+    let (code, said) = deliver(&rig, &drop);
+    assert_eq!((code, names(&drop)), (0, Vec::<String>::new()), "{said}");
+    // A policy by a new key, one run before the list that names it.
+    let next = SecretKey::generate().unwrap();
+    let list = sign_keys(1, &[next.public(), garage.key.public()], &[], &garage.root).unwrap();
+    let signed = Garage { key: next, ..garage };
+    fs::rename(signed.update(3, |_| {}), drop.join("a.policy")).unwrap();
+    let (code, said) = deliver(&rig, &drop);
+    assert_eq!((code, names(&drop)), (11, vec!["a.policy".to_owned()]), "{said}");
+    fs::write(drop.join("z.keys"), list).unwrap();
+    let (code, said) = deliver(&rig, &drop);
+    assert_eq!((code, names(&drop)), (0, Vec::<String>::new()), "{said}");
+    assert!(said.contains("z.keys: list 1 of keys is in use") && !said.contains("z.keys: version"), "{said}");
+    // Expired by the clock: that may be ahead. A later update that is committed ends the waiting.
+    let past = Reading::system().0.unwrap() - 90_000;
+    fs::rename(signed.update_at(4, past, |_| {}), drop.join("b.policy")).unwrap();
+    let (code, said) = deliver(&rig, &drop);
+    assert_eq!((code, names(&drop)), (13, vec!["b.policy".to_owned()]), "{said}");
+    fs::rename(signed.update(5, |_| {}), drop.join("a.policy")).unwrap();
+    let (code, said) = deliver(&rig, &drop);
+    assert_eq!((code, names(&drop)), (12, Vec::<String>::new()), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_of_files_that_stay_neither_hides_a_later_one_nor_runs_into_the_pace_of_the_service() {
     let garage = Garage::new();
     let pace = format!("{}[service]\ncalls_per_second = 30\n", garage.config());
@@ -149,8 +184,9 @@ async fn a_crowd_of_files_that_stay_neither_hides_a_later_one_nor_runs_into_the_
     for at in 0..80 {
         let path = drop.join(format!("a{at:02}.policy"));
         fs::copy(&early, &path).unwrap();
-        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
-        fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        // The date is the deliverer's to choose.
+        let ahead = std::time::SystemTime::now() + std::time::Duration::from_secs(600_000_000);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(ahead).unwrap();
     }
     for at in 0..70 {
         let folder = drop.join(format!("b{at:02}.policy"));

@@ -35,6 +35,8 @@ mod drop_folder;
 #[cfg(feature = "compile")]
 mod owner;
 #[cfg(feature = "compile")]
+mod passed;
+#[cfg(feature = "compile")]
 mod provided;
 #[cfg(feature = "compile")]
 #[path = "../dbus/provider.rs"]

@@ -116,3 +116,38 @@ fn a_trial_whose_delivery_is_repeated_goes_on_with_the_starts_that_it_had() {
         }
     }
 }
+
+#[test]
+fn a_content_is_meant_whatever_number_another_one_carries() {
+    let image = Image::new();
+    let genuine = image.update(2);
+    let mut forged = genuine.clone();
+    *forged.last_mut().unwrap() ^= 1;
+    let second = image.signed(&super::kit::blob(7), &super::kit::issue(2), &image.key);
+    let meant = Meant::content(&genuine).unwrap();
+    assert_eq!(meant.version(), 2);
+    for impostor in [&forged, &second].map(|bytes| Meant::content(bytes).unwrap()) {
+        let slots = car(&image);
+        slots.stage(&genuine, NOW).unwrap();
+        let staged = slots.status().unwrap();
+        assert_eq!(slots.unstage(impostor).unwrap(), 0);
+        let error = slots.verify(impostor, NOW).unwrap_err();
+        assert!(other_content(&error), "{error}");
+        assert!(other_content(&activate_meant(&slots, impostor).unwrap_err()));
+        assert_eq!(slots.status().unwrap(), staged);
+        assert_eq!(activate_meant(&slots, meant).unwrap(), (2, true));
+        let tried = slots.status().unwrap();
+        assert!(other_content(&slots.commit(impostor).unwrap_err()));
+        assert_eq!(slots.roll_back(impostor).unwrap().version(), 2, "it is not in force, the genuine one is");
+        assert_eq!(slots.status().unwrap(), tried);
+        assert_eq!(slots.commit(meant).unwrap().version, 2);
+        assert!(other(&slots.commit(impostor).unwrap_err()), "nobody committed to that");
+        assert_eq!(slots.roll_back(impostor).unwrap().version(), 2);
+        assert!(matches!(slots.roll_back(meant), Err(UpdateError::Committed(2))));
+    }
+    assert!(Meant::content(&genuine[..200]).is_err(), "what is cut off was never staged");
+}
+
+fn other_content(error: &UpdateError) -> bool {
+    other(error) && error.to_string().contains("version 2 with another content")
+}

@@ -33,8 +33,8 @@ async fn who_provides_a_tool_that_an_update_changes_registers_anew_and_everybody
 
     // An update that leaves the tools as they are leaves their providers.
     stage(&client.policy, &garage.update(2, |_| {})).await.unwrap();
-    client.policy.activate(0).await.unwrap();
-    client.policy.commit(0).await.unwrap();
+    client.policy.activate(0, "").await.unwrap();
+    client.policy.commit(0, "").await.unwrap();
     assert_eq!(names(&client).await, [PHONE, "get_weather", "send_email"]);
 
     let update = garage.update(3, |parts| {
@@ -43,7 +43,7 @@ async fn who_provides_a_tool_that_an_update_changes_registers_anew_and_everybody
         parts.tests = PackedTests::default();
     });
     stage(&client.policy, &update).await.unwrap();
-    client.policy.activate(0).await.unwrap();
+    client.policy.activate(0, "").await.unwrap();
     assert_eq!(names(&client).await, ["send_email"], "it registered as a whole and is withdrawn as a whole");
     let asked = caller.asked().len();
     phone(&session, "+493023125102").await.expect_err("nobody carries it out");
@@ -76,10 +76,10 @@ async fn a_tool_that_an_update_takes_out_is_provided_by_nobody_and_comes_back_wi
         parts.tests = PackedTests::default();
     });
     stage(&client.policy, &update).await.unwrap();
-    client.policy.activate(0).await.unwrap();
+    client.policy.activate(0, "").await.unwrap();
     assert_eq!(names(&client).await, Vec::<String>::new());
     assert!(matches!(provider.register(&[tool(PHONE, "write")]).await, Err(Refusal::UnknownTool(_))));
-    client.policy.rollback(0).await.unwrap();
+    client.policy.rollback(0, "").await.unwrap();
     assert_eq!(names(&client).await, Vec::<String>::new(), "a registration is not brought back by itself");
     provider.register(&[tool(PHONE, "write")]).await.unwrap();
     assert_eq!(names(&client).await, [PHONE]);

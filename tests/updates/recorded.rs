@@ -4,9 +4,10 @@ use std::path::Path;
 
 use obligato::journal::{Kind, records, verify};
 use serde_json::{Value as Json, json};
+use tokio_stream::StreamExt;
 
 use super::car::{Garage, sick, stage, without};
-use super::rig::{Client, Rig, Setup};
+use super::rig::{Client, PATIENCE, Rig, Setup};
 
 fn steps(folder: &Path) -> Vec<Json> {
     let records = records(folder).unwrap().map(Result::unwrap).filter(|record| record.kind == Kind::Update);
@@ -21,17 +22,17 @@ async fn every_step_of_an_update_is_on_record_and_a_refused_one_with_the_error_t
     let mut rig = Rig::start(Setup::without_student().config(&config)).await;
     let client = Client::new(rig.connect().await).await;
     let policy = &client.policy;
-    policy.commit(0).await.unwrap_err();
+    policy.commit(0, "").await.unwrap_err();
     stage(policy, &garage.update(2, |_| {})).await.unwrap();
-    policy.verify(0).await.unwrap();
-    policy.activate(0).await.unwrap();
-    policy.commit(0).await.unwrap();
+    policy.verify(0, "").await.unwrap();
+    policy.activate(0, "").await.unwrap();
+    policy.commit(0, "").await.unwrap();
     let told = stage(policy, &garage.update(1, |_| {})).await.unwrap_err();
     stage(policy, &garage.update(3, |_| {})).await.unwrap();
-    policy.activate(0).await.unwrap();
-    policy.rollback(0).await.unwrap();
+    policy.activate(0, "").await.unwrap();
+    policy.rollback(0, "").await.unwrap();
     stage(policy, &garage.update(4, sick("ac-closes-windows"))).await.unwrap();
-    policy.activate(0).await.unwrap_err();
+    policy.activate(0, "").await.unwrap_err();
     rig.signal("TERM");
     assert!(rig.ended().await.success());
 
@@ -72,10 +73,47 @@ async fn a_name_that_hides_nothing_is_told_again_under_the_policy_that_is_put_in
     let mut rig = Rig::start(Setup::without_student().config(&config)).await;
     let client = Client::new(rig.connect().await).await;
     stage(&client.policy, &garage.update(2, without("ac-needs-fan"))).await.unwrap();
-    client.policy.activate(0).await.unwrap();
+    client.policy.activate(0, "").await.unwrap();
     rig.signal("TERM");
     assert!(rig.ended().await.success());
     let log = rig.log();
     let told = log.lines().filter(|line| line.contains("did you mean `utterance`?")).count();
     assert_eq!(told, 2, "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_that_changes_nothing_is_announced_to_nobody_and_recorded_as_such() {
+    let garage = Garage::new();
+    let folder = garage.at("journal");
+    let config = format!("{}[journal]\nfolder = {folder:?}\n", garage.config());
+    let mut rig = Rig::start(Setup::without_student().config(&config)).await;
+    let client = Client::new(rig.connect().await).await;
+    let policy = &client.policy;
+    stage(policy, &garage.update(3, |_| {})).await.unwrap();
+    policy.activate(3, "").await.unwrap();
+    policy.commit(3, "").await.unwrap();
+    let fourth = garage.update(4, |_| {});
+    stage(policy, &fourth).await.unwrap();
+    let mut told = policy.receive_updated().await.unwrap();
+    let mut changes = policy.receive_staged_version_changed().await;
+    // The first one is what it was when it was subscribed to.
+    changes.next().await.unwrap();
+    assert_eq!(policy.unstage(9, "").await.unwrap(), 0);
+    assert_eq!(policy.rollback(9, "").await.unwrap(), 3);
+    assert_eq!(policy.commit(3, "").await.unwrap(), 3);
+    assert_eq!(stage(policy, &fourth).await.unwrap(), 4);
+    assert_eq!(policy.unstage(4, "").await.unwrap(), 4);
+    let first = tokio::time::timeout(PATIENCE, told.next()).await.unwrap().unwrap();
+    let first = first.args().unwrap();
+    assert_eq!((first.step.to_owned(), first.version), ("unstaged".to_owned(), 4), "the only one that did something");
+    let change = tokio::time::timeout(PATIENCE, changes.next()).await.unwrap().unwrap();
+    assert_eq!(change.get().await.unwrap(), 0);
+    rig.signal("TERM");
+    assert!(rig.ended().await.success());
+    let idle: Vec<Json> = steps(&folder)
+        .iter()
+        .filter(|step| step["what"] == "unchanged")
+        .map(|step| json!([step["step"], step["version"]]))
+        .collect();
+    assert_eq!(Json::from(idle), json!([["unstage", 9], ["rollback", 9], ["commit", 3], ["stage", 4]]));
 }

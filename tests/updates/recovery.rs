@@ -20,8 +20,8 @@ fn setup(garage: &Garage) -> Setup {
 
 async fn installed(client: &Client, garage: &Garage, version: u64) {
     stage(&client.policy, &garage.update(version, |_| {})).await.unwrap();
-    client.policy.activate(version).await.unwrap();
-    assert_eq!(client.policy.commit(version).await.unwrap(), version);
+    client.policy.activate(version, "").await.unwrap();
+    assert_eq!(client.policy.commit(version, "").await.unwrap(), version);
 }
 
 async fn stopped(mut rig: Rig) {
@@ -62,15 +62,15 @@ async fn a_trial_is_rolled_back_to_the_factory_where_the_policy_before_it_is_dam
         let (client, hash) = running(&rig).await;
         assert_eq!(hash, factory, "as is documented");
         stage(&client.policy, &garage.update(6, |_| {})).await.unwrap();
-        client.policy.activate(6).await.unwrap();
+        client.policy.activate(6, "").await.unwrap();
         assert_ne!(client.manager.policy_hash().await.unwrap(), factory);
         match wanted {
-            "rollback" => assert_eq!(client.policy.rollback(6).await.unwrap(), 0),
+            "rollback" => assert_eq!(client.policy.rollback(6, "").await.unwrap(), 0),
             // The trial's own file goes bad meanwhile: it is no longer committed to, and still taken back.
             _ => {
                 flip(kept(&garage, 6));
-                let Err(Refusal::Storage(_)) = client.policy.commit(6).await else { panic!("it cannot be read") };
-                assert_eq!(client.policy.rollback(6).await.unwrap(), 0);
+                let Err(Refusal::Storage(_)) = client.policy.commit(6, "").await else { panic!("it cannot be read") };
+                assert_eq!(client.policy.rollback(6, "").await.unwrap(), 0);
             }
         }
         assert_eq!(client.manager.policy_hash().await.unwrap(), factory, "{wanted}");
@@ -83,7 +83,7 @@ async fn a_trial_is_rolled_back_to_the_factory_where_the_policy_before_it_is_dam
     let rig = Rig::start(setup(&garage)).await;
     let (client, _) = running(&rig).await;
     stage(&client.policy, &garage.update(7, sick("ac-closes-windows"))).await.unwrap();
-    let Err(Refusal::Unhealthy(why)) = client.policy.activate(7).await else { panic!("its tests fail") };
+    let Err(Refusal::Unhealthy(why)) = client.policy.activate(7, "").await else { panic!("its tests fail") };
     assert!(why.contains("version 0 is in force again"), "{why}");
     installed(&client, &garage, 8).await;
 }
@@ -158,7 +158,7 @@ async fn a_delivered_file_that_never_answers_keeps_nobody_waiting_and_the_servic
     let policy = client.policy.clone();
     let staging = tokio::spawn(async move { policy.stage(hung).await });
     for _ in 0..3 {
-        assert!(matches!(client.policy.verify(0).await, Err(Refusal::NothingToDo(_))));
+        assert!(matches!(client.policy.verify(0, "").await, Err(Refusal::NothingToDo(_))));
         assert_eq!(client.manager.state().await.unwrap(), "no-model");
     }
     installed(&client, &garage, 2).await;
@@ -202,8 +202,8 @@ async fn a_committed_policy_is_in_force_although_the_factorys_cannot_be_read() {
     // Where it is needed and cannot be read, what is in force goes on, and the caller is told.
     let hash = client.manager.policy_hash().await.unwrap();
     stage(&client.policy, &garage.update(3, |_| {})).await.unwrap();
-    client.policy.activate(3).await.unwrap();
-    assert_eq!(client.policy.rollback(3).await.unwrap(), 2);
+    client.policy.activate(3, "").await.unwrap();
+    assert_eq!(client.policy.rollback(3, "").await.unwrap(), 2);
     assert_eq!(client.manager.policy_hash().await.unwrap(), hash);
 }
 

@@ -27,7 +27,7 @@ fn as_member(rig: &Rig, group: &str) -> Option<String> {
         .arg("busctl")
         .arg(format!("--address={}", rig.address()))
         .args(["call", "org.obligato.Harness1", "/org/obligato/Harness1", "org.obligato.Harness1.Policy", "Commit"])
-        .args(["t", "0"])
+        .args(["ts", "0", ""])
         .output();
     match output {
         Ok(output) => Some(said(&output)),
@@ -46,7 +46,7 @@ async fn a_stranger_updates_nothing_and_a_member_does() {
         for (group, may) in [(id("-g").to_string(), true), (NOBODYS.to_owned(), false)] {
             let rig = Rig::start(Setup::without_student().config(&garage.config_for(&group))).await;
             let client = Client::new(rig.connect().await).await;
-            let refused = matches!(client.policy.commit(0).await, Err(Refusal::NotAllowed(_)));
+            let refused = matches!(client.policy.commit(0, "").await, Err(Refusal::NotAllowed(_)));
             assert_eq!(refused, !may, "group {group}");
         }
         return;
@@ -57,7 +57,7 @@ async fn a_stranger_updates_nothing_and_a_member_does() {
         assert!(stranger.contains("only members of the group `64123` may update the policy"), "{stranger}");
     }
     let client = Client::new(rig.connect().await).await;
-    assert!(matches!(client.policy.commit(0).await, Err(Refusal::NothingToDo(_))), "root may");
+    assert!(matches!(client.policy.commit(0, "").await, Err(Refusal::NothingToDo(_))), "root may");
 }
 
 #[test]

@@ -83,6 +83,14 @@ impl Bench {
         }
     }
 
+    /// In force, staged, whether on trial, the floor, and the policy in force.
+    async fn state(&self) -> (u64, u64, bool, u64, String) {
+        let policy = self.client().await.policy;
+        let (version, staged) = (policy.version().await.unwrap(), policy.staged_version().await.unwrap());
+        let (tried, floor) = (policy.on_trial().await.unwrap(), policy.floor().await.unwrap());
+        (version, staged, tried, floor, policy.hash().await.unwrap())
+    }
+
     async fn versions(&self) -> (u64, u64, bool) {
         let policy = self.client().await.policy;
         assert_eq!(policy.staged_version().await.unwrap(), 0, "something is left staged");
@@ -102,6 +110,31 @@ impl Bench {
         fs::write(&path, &bytes[..1000]).unwrap();
         path
     }
+}
+
+/// Where somebody else's genuine update is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Place {
+    Staged,
+    OnTrial,
+    Committed,
+}
+
+/// What carries the number of somebody else's update and is not that update, with the codes of its delivery by hand:
+/// where that update is staged, on trial, committed.
+fn impostors(garage: &Garage, version: u64) -> [(&'static str, PathBuf, [i32; 3]); 3] {
+    let write = |name: &str, bytes: &[u8]| {
+        let path = garage.at(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let mut forged = fs::read(garage.update(version, |_| {})).unwrap();
+    let cut = write("cut", &forged[..300]);
+    *forged.last_mut().unwrap() ^= 1;
+    let other = garage.update(version, |parts| parts.prose.push("Of other content.".to_owned()));
+    // A genuine one replaces what is staged and no more; it waits for a trial; the number is taken once it is committed.
+    let other = fs::rename(other, garage.at("other")).map(|()| garage.at("other")).unwrap();
+    [("forged", write("forged", &forged), [11; 3]), ("cut", cut, [10, 19, 10]), ("other", other, [0, 19, 12])]
 }
 
 fn sample(name: &str) -> PathBuf {
@@ -220,7 +253,7 @@ async fn a_tool_reports_success_when_and_only_when_what_it_delivered_is_in_force
         let client = bench.client().await;
         let sixth = bench.garage.update(6, |_| {});
         stage(&client.policy, &sixth).await.unwrap();
-        client.policy.activate(6).await.unwrap();
+        client.policy.activate(6, "").await.unwrap();
         bench.restart().await;
         assert_eq!(bench.deliver(tool, &sixth), 0, "{tool:?}");
         assert_eq!(bench.versions().await, (6, 6, false));
@@ -233,7 +266,7 @@ async fn a_tool_leaves_the_trial_of_somebody_else_alone_whatever_it_delivers() {
         let bench = Bench::new().await;
         let client = bench.client().await;
         stage(&client.policy, &bench.garage.update(4, |_| {})).await.unwrap();
-        client.policy.activate(4).await.unwrap();
+        client.policy.activate(4, "").await.unwrap();
         for (what, update) in [
             ("good", bench.garage.update(5, |_| {})),
             ("cut off", bench.truncated(6)),
@@ -242,7 +275,7 @@ async fn a_tool_leaves_the_trial_of_somebody_else_alone_whatever_it_delivers() {
             assert_eq!(bench.deliver(tool, &update), 19, "{tool:?}, {what}");
             assert_eq!(bench.versions().await, (4, 0, true), "{tool:?}, {what}");
         }
-        assert_eq!(client.policy.commit(4).await.unwrap(), 4);
+        assert_eq!(client.policy.commit(4, "").await.unwrap(), 4);
         assert_eq!(bench.deliver(tool, &bench.garage.update(5, |_| {})), 0, "{tool:?}");
         assert_eq!(bench.versions().await, (5, 5, false));
     }
@@ -264,15 +297,16 @@ async fn mender_learns_that_a_trial_was_undone_by_the_starts_and_that_somebody_e
     // Somebody rolls it back and tries another one.
     assert_eq!(bench.mender("ArtifactInstall"), 0);
     let client = bench.client().await;
-    client.policy.rollback(0).await.unwrap();
-    stage(&client.policy, &bench.garage.update(6, |_| {})).await.unwrap();
-    client.policy.activate(6).await.unwrap();
+    client.policy.rollback(0, "").await.unwrap();
+    let sixth = bench.garage.update(6, |_| {});
+    stage(&client.policy, &sixth).await.unwrap();
+    client.policy.activate(6, "").await.unwrap();
     assert_eq!(bench.mender("ArtifactCommit"), 23);
     assert_eq!(bench.mender("ArtifactRollback"), 0);
     assert_eq!(bench.versions().await, (6, 3, true));
     // What is committed is not rolled back, and Mender learns of that too.
-    client.policy.commit(6).await.unwrap();
-    fs::copy(bench.garage.update(6, |_| {}), bench.folder("tree/files").join("cabin.policy")).unwrap();
+    client.policy.commit(6, "").await.unwrap();
+    fs::copy(sixth, bench.folder("tree/files").join("cabin.policy")).unwrap();
     assert_eq!(bench.mender("ArtifactCommit"), 0);
     assert_eq!(bench.mender("ArtifactRollback"), 23);
     assert_eq!(bench.versions().await, (6, 6, false));
@@ -290,10 +324,10 @@ async fn swupdate_takes_what_a_script_that_was_cut_off_left_behind_out_again() {
             stage(&client.policy, &path).await.unwrap();
         }
         if steps > 1 {
-            client.policy.activate(2).await.unwrap();
+            client.policy.activate(2, "").await.unwrap();
         }
         if steps > 2 {
-            client.policy.commit(2).await.unwrap();
+            client.policy.commit(2, "").await.unwrap();
         }
         assert_eq!(failure(), 0, "cut off after {steps} steps");
         let committed = if steps > 2 { 2 } else { 0 };
@@ -314,4 +348,42 @@ async fn a_delivery_with_several_policies_is_no_delivery_because_it_could_fail_h
     assert_eq!(code(&bench.call(&sample("rauc/handler.sh"), &[], &[("RAUC_BUNDLE_MOUNT_POINT", &bundle)])), 10);
     assert_eq!((bench.mender("ArtifactInstall"), bench.mender("ArtifactRollback")), (10, 0));
     assert_eq!(bench.versions().await, (0, 0, false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_delivers_the_number_of_somebody_elses_update_touches_nothing_of_it() {
+    for (at, place) in [Place::Staged, Place::OnTrial, Place::Committed].into_iter().enumerate() {
+        let bench = Bench::new().await;
+        let client = bench.client().await;
+        stage(&client.policy, &bench.garage.update(4, |_| {})).await.unwrap();
+        if place != Place::Staged {
+            client.policy.activate(4, "").await.unwrap();
+        }
+        if place == Place::Committed {
+            client.policy.commit(4, "").await.unwrap();
+        }
+        let before = bench.state().await;
+        let list = impostors(&bench.garage, 4);
+        for (what, update, codes) in &list {
+            let path = bench.folder("delivered").join("cabin.policy");
+            let put = || {
+                fs::copy(update, &path).unwrap();
+                fs::copy(update, bench.folder("tree/files").join("cabin.policy")).unwrap();
+            };
+            put();
+            let script = sample("swupdate/policy.sh");
+            let ended = code(&bench.call(&script, &["postfailure", path.to_str().unwrap()], &[]));
+            assert_eq!((ended, bench.state().await), (0, before.clone()), "postfailure, {place:?}, {what}");
+            put();
+            let unsigned = if *what == "cut" { 10 } else { 23 };
+            assert_eq!(bench.mender("ArtifactCommit"), unsigned, "{place:?}, {what}: a success that is none");
+            assert_eq!(bench.mender("ArtifactRollback"), 0, "{place:?}, {what}");
+            assert_eq!(bench.state().await, before, "Mender, {place:?}, {what}");
+            for tool in TOOLS.into_iter().filter(|_| codes[at] != 0) {
+                let ended = bench.deliver(tool, update);
+                assert_eq!(ended, codes[at], "{tool:?}, {place:?}, {what}");
+                assert_eq!(bench.state().await, before, "{tool:?}, {place:?}, {what}");
+            }
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! `obligato policy deliver`: a drop folder. Whoever may put something there may put anything there.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fs::{self, DirEntry};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -9,9 +12,9 @@ use serde_json::json;
 use super::way::{Done, Step, Way};
 use super::{install, say};
 use crate::cli::{CliError, Exit};
-use crate::policy::update::UpdateError;
+use crate::policy::update::{Class, UpdateError};
 
-/// Files that one run looks at, the newest: those that stay, however many, keep no later one waiting.
+/// Files of one user that one run looks at, the newest: those that stay, however many, keep no later one waiting.
 const MOST: usize = 64;
 
 /// Takes what lies in a folder through all steps, in the order of the names, lists of keys first. What was
@@ -30,15 +33,15 @@ pub(super) fn run(
     for path in paths {
         match take(&mut way, &path) {
             Ok(done) => {
-                let shown = shown(&path);
+                let (shown, name) = (shown(&path), if is_list(&path) { "keys" } else { "committed" });
                 let json = json!({"file": shown, "version": done.version, "tests": done.tests});
-                say(as_json, &json, &format!("{shown}: {}", done.sentence("committed")))?;
+                say(as_json, &json, &format!("{shown}: {}", done.sentence(name)))?;
             }
             Err(error @ CliError::Peer(_)) => return Err(error), // there is nobody to take anything
             Err(error) => {
                 exit = error.exit();
                 refused(&path, &error, as_json)?;
-                if stays(exit) {
+                if stays(&error) {
                     continue;
                 }
             }
@@ -48,8 +51,23 @@ pub(super) fn run(
     Ok(exit)
 }
 
-/// Whether a file that is not taken for this reason may be taken another time, as it is.
-fn stays(exit: Exit) -> bool {
+/// Whether a file that is not taken for this reason may be taken another time, as it is, when only the car has
+/// changed.
+fn stays(error: &CliError) -> bool {
+    match error {
+        CliError::Update(error) => may_pass(error.class()),
+        CliError::NotYet { .. } => true,
+        error => waits(error.exit()),
+    }
+}
+
+fn may_pass(class: Class) -> bool {
+    // What the exit codes do not tell from what is for ever: the list of keys comes later, the clock runs ahead, who
+    // serves a tool has not connected yet, the image is older than the update.
+    matches!(class, Class::UnknownKey | Class::ExpiredByClock | Class::NotYetFit) || waits(class.into())
+}
+
+fn waits(exit: Exit) -> bool {
     match exit {
         // Its time comes, the clock will be set, the trial is decided, somebody else is through.
         Exit::NotYetValid | Exit::ClockUnset | Exit::Undecided | Exit::OtherVersion | Exit::NothingToDo => true,
@@ -82,17 +100,39 @@ fn deliveries(folder: &Path, as_json: bool) -> Result<Vec<PathBuf>, CliError> {
             clear(&path);
             continue;
         }
-        found.push((written(&entry), path));
+        let (user, put) = put(&entry);
+        found.push(Found { user, put, path });
     }
-    found.sort_by(|(one, _), (other, _)| other.cmp(one));
-    found.truncate(MOST);
-    let mut paths: Vec<PathBuf> = found.into_iter().map(|(_, path)| path).collect();
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let mut paths = newest(found, i64::try_from(now).unwrap_or(i64::MAX));
     paths.sort_by_key(|path| (!is_list(path), path.clone()));
     Ok(paths)
 }
 
-fn written(entry: &DirEntry) -> SystemTime {
-    entry.metadata().and_then(|seen| seen.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+struct Found {
+    /// Whose it is.
+    user: u32,
+    /// When it got there, in seconds since 1970, UTC, and nanoseconds.
+    put: (i64, i64),
+    path: PathBuf,
+}
+
+/// Who put an entry there, and when, as the kernel knows it: the time of change is whatever a deliverer says.
+fn put(entry: &DirEntry) -> (u32, (i64, i64)) {
+    entry.metadata().map_or((u32::MAX, (0, 0)), |seen| (seen.uid(), (seen.ctime(), seen.ctime_nsec())))
+}
+
+/// The newest files of each user, so that nobody's crowd hides what somebody else delivers. What a clock that ran
+/// ahead dated later than now comes last.
+fn newest(mut found: Vec<Found>, now: i64) -> Vec<PathBuf> {
+    found.sort_by_key(|file| Reverse((file.put.0 <= now, file.put)));
+    let mut taken: HashMap<u32, usize> = HashMap::new();
+    found.retain(|file| {
+        let taken = taken.entry(file.user).or_default();
+        *taken += 1;
+        *taken <= MOST
+    });
+    found.into_iter().map(|file| file.path).collect()
 }
 
 fn is_list(path: &Path) -> bool {
@@ -137,51 +177,120 @@ fn clear(path: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::update::Class;
+    use crate::policy::HardLimitError;
+    use crate::policy::update::SecretKey;
 
-    #[test]
-    fn what_the_file_itself_is_to_blame_for_goes_and_everything_else_stays() {
-        let gone = [
-            Class::Malformed,
-            Class::NotAuthentic,
-            Class::Rollback,
-            Class::Expired,
-            Class::DoesNotFit,
-            Class::Unhealthy,
-        ];
-        let kept = [
-            Class::NotYetValid,
-            Class::ClockUnset,
-            Class::NothingToDo,
-            Class::OtherVersion,
-            Class::Busy,
-            Class::Storage,
-        ];
-        assert!(gone.into_iter().all(|class| !stays(class.into())));
-        assert!(kept.into_iter().all(|class| stays(class.into())));
-        // What the bus and the service say besides: not allowed, no updates, stopping, too often, broken down.
-        assert!([Exit::NotAllowed, Exit::NoUpdates, Exit::Peer].into_iter().all(stays));
+    /// Each error with whether the same file can be taken later, when only the car has changed.
+    fn table() -> Vec<(bool, UpdateError)> {
+        let key = SecretKey::generate().unwrap().public().id();
+        let text = || "x".to_owned();
+        let io = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let inventory = |against| UpdateError::Inventory { signed: text(), against, found: text() };
+        let blob = crate::policy::Policy::from_blob(b"x").unwrap_err();
+        let limits = HardLimitError::Empty(text());
+        vec![
+            (false, UpdateError::NotAFile { path: "x".into(), what: "a pipe" }),
+            (false, UpdateError::Oversized { found: 2, most: 1 }),
+            (true, UpdateError::Slow(5)),
+            (false, UpdateError::NotAnUpdate { expected: "x" }),
+            (false, UpdateError::Truncated { found: 1, expected: 2 }),
+            (false, UpdateError::Trailing(1)),
+            (true, UpdateError::NewerFormat { what: "blob", found: 2, known: 1 }),
+            (false, UpdateError::OlderFormat { found: 1, known: 2 }),
+            (false, UpdateError::Header(text())),
+            (true, UpdateError::UnknownKey(key)),
+            (false, UpdateError::RevokedKey(key)),
+            (false, UpdateError::BadSignature(key)),
+            (false, UpdateError::WrongTarget { found: text(), expected: text() }),
+            (false, UpdateError::WrongPolicy { found: text(), expected: text() }),
+            (false, UpdateError::Rollback { found: 1, floor: 2 }),
+            (false, UpdateError::SameVersion(1)),
+            (false, UpdateError::KeysRollback { found: 1, floor: 2 }),
+            (true, UpdateError::KeysForget(key)),
+            (true, UpdateError::Expired { expires: 1, now: 2, clock: true }),
+            (false, UpdateError::Expired { expires: 1, now: 2, clock: false }),
+            (true, UpdateError::NotYetValid(1)),
+            (true, UpdateError::ClockUnset { reading: None, passed: 1 }),
+            (false, UpdateError::Blob(blob)),
+            (false, inventory("the inventory inside it")),
+            (true, inventory("the inventory of this image")),
+            (true, UpdateError::UnknownPart(text())),
+            (true, UpdateError::BrokenRule { rule: text(), tool: text() }),
+            (true, UpdateError::Car(text())),
+            (true, UpdateError::Limits(limits)),
+            (false, UpdateError::Unhealthy { version: 1, why: text(), back: 0 }),
+            (false, UpdateError::Unfit { version: 1, why: text() }),
+            (true, UpdateError::NothingStaged),
+            (true, UpdateError::NothingToDo("commit")),
+            (true, UpdateError::OtherVersion { meant: 1, place: "staged", found: text() }),
+            (true, UpdateError::Committed(1)),
+            (true, UpdateError::PassedOver(1)),
+            (true, UpdateError::OnTrial(1)),
+            (true, UpdateError::InUse("x".into())),
+            (true, UpdateError::NotOurs { folder: "x".into(), owner: 1 }),
+            (true, UpdateError::Damaged { path: "x".into(), why: "x", remedy: "x" }),
+            (true, UpdateError::Trust(text())),
+            (true, UpdateError::Key(text())),
+            (true, UpdateError::Io { what: "write", path: "x".into(), source: io }),
+        ]
     }
 
     #[test]
-    fn the_newest_files_are_looked_at_in_the_order_of_their_names_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let put = |name: &str, age: u64| {
-            let file = fs::File::create(folder.path().join(name)).unwrap();
-            let when = SystemTime::now() - std::time::Duration::from_secs(age);
-            file.set_modified(when).unwrap();
+    fn what_the_file_itself_is_to_blame_for_goes_and_everything_else_stays() {
+        for (later, error) in table() {
+            let (class, told) = (error.class(), error.to_string());
+            assert_eq!(stays(&CliError::Update(error)), later, "{told}");
+            assert_eq!(may_pass(class), later, "{told}");
+        }
+        // What the bus and the service say besides: not allowed, no updates, stopping, too often, broken down.
+        assert!([Exit::NotAllowed, Exit::NoUpdates, Exit::Peer].into_iter().all(waits));
+    }
+
+    #[test]
+    fn what_the_service_says_decides_as_the_error_itself_does() {
+        for (later, error) in table() {
+            let told = error.to_string();
+            let over_the_bus = super::super::way::refused(error.into());
+            assert_eq!(stays(&over_the_bus), later, "{told}");
+        }
+    }
+
+    #[test]
+    fn every_error_of_an_update_is_in_the_table() {
+        let named = |error: &UpdateError| format!("{error:?}").split([' ', '(', '{']).next().unwrap().to_owned();
+        let listed: std::collections::BTreeSet<String> = table().iter().map(|(_, error)| named(error)).collect();
+        let source = include_str!("../../policy/update/error.rs");
+        let body = source.split("pub enum UpdateError {").nth(1).unwrap().split("\n}\n").next().unwrap();
+        let variant = |line: &str| {
+            let name = line.strip_prefix("    ")?.split([' ', '(', ',']).next()?;
+            name.starts_with(|first: char| first.is_ascii_uppercase()).then(|| name.to_owned())
         };
-        (0..200).for_each(|at| put(&format!("old-{at}.policy"), 1_000 + at));
-        put("z.policy", 10);
-        put("y.keys", 20);
-        for name in [".z.policy", "z.policy.tmp", "readme"] {
-            put(name, 0);
+        let all: std::collections::BTreeSet<String> = body.lines().filter_map(variant).collect();
+        assert_eq!(listed, all);
+    }
+
+    #[test]
+    fn the_newest_files_of_each_user_are_looked_at_and_those_of_a_time_to_come_last() {
+        const NOW: i64 = 1_000;
+        let file = |user, at: i64, name: String| Found { user, put: (at, 0), path: name.into() };
+        let crowd = (0..200).map(|at| file(7, NOW - at, format!("crowd-{at}.policy")));
+        let ahead = (0..70).map(|at| file(8, NOW + 1 + at, format!("ahead-{at}.policy")));
+        let single = [file(8, NOW, "late.policy".into()), file(9, NOW - 900, "old.policy".into())];
+        let found = newest(crowd.chain(ahead).chain(single).collect(), NOW);
+        let names: Vec<String> = found.iter().map(|path| shown(path)).collect();
+        let of = |begin: &str| names.iter().filter(|name| name.starts_with(begin)).count();
+        assert_eq!((of("crowd-"), of("ahead-"), of("late"), of("old")), (MOST, MOST - 1, 1, 1), "{names:?}");
+        assert!(names.contains(&"crowd-0.policy".to_owned()) && !names.contains(&"crowd-199.policy".to_owned()));
+    }
+
+    #[test]
+    fn files_are_looked_at_in_the_order_of_their_names_lists_first_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.policy", "z.policy", "y.keys", ".z.policy", "z.policy.tmp", "readme"] {
+            fs::File::create(folder.path().join(name)).unwrap();
         }
         let found = deliveries(folder.path(), true).unwrap();
         let names: Vec<String> = found.iter().map(|path| shown(path)).collect();
-        assert_eq!(names.len(), MOST);
-        assert_eq!((names[0].as_str(), names[MOST - 1].as_str()), ("y.keys", "z.policy"));
-        assert!(names[1..MOST - 1].iter().all(|name| name.starts_with("old-")), "{names:?}");
-        assert!(names.contains(&"old-0.policy".to_owned()) && !names.contains(&"old-199.policy".to_owned()));
+        assert_eq!(names, ["y.keys", "a.policy", "z.policy"]);
     }
 }

@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::{CliError, Exit};
 use crate::cli::output::screen;
+use crate::policy::update::Meant;
 use crate::service::Bus;
 use way::{Step, Way};
 
@@ -19,7 +20,7 @@ use way::{Step, Way};
 ///
 /// The steps are taken by the running service, which verifies the update itself; exit codes 10 to 23 say
 /// why one is not taken (README, "Updates"). Several tools may deliver at a time: with --number or --file a
-/// step is taken on that version or not at all.
+/// step is taken on that version or that very update, or not at all.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -51,19 +52,19 @@ enum StepArgs {
         file: PathBuf,
     },
     /// Verify what is staged and run its own tests; nothing changes
-    Verify(Meant),
+    Verify(MeantArgs),
     /// Put what is staged in force, on trial, between two turns
-    Activate(Meant),
+    Activate(MeantArgs),
     /// Commit to the policy on trial: no older one is taken from now on
     ///
     /// A version that is named and committed to already is done; one that was undone is not (exit code 23).
-    Commit(Meant),
+    Commit(MeantArgs),
     /// Take the policy on trial out of force
     ///
     /// A version that is named and not in force is done; one that is committed cannot be rolled back.
-    Rollback(Meant),
+    Rollback(MeantArgs),
     /// Drop what is staged; what is in force stays
-    Unstage(Meant),
+    Unstage(MeantArgs),
     /// Take an update through all steps; where one fails, nothing of it is left
     Install {
         /// The update, as `obligato sign` wrote it
@@ -83,22 +84,23 @@ enum StepArgs {
     },
 }
 
-/// Which version a step is meant for; whichever is there where none is named.
+/// Which update a step is meant for; whichever is there where none is named.
 #[derive(Debug, clap::Args)]
-struct Meant {
+struct MeantArgs {
     /// The version that is meant
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     number: Option<u64>,
-    /// The version that this update has
+    /// This very update; a file that says the same number and is another one is not meant
     #[arg(long, value_name = "UPDATE", conflicts_with = "number")]
     file: Option<PathBuf>,
 }
 
-impl Meant {
-    /// 0: any.
-    fn version(&self) -> Result<u64, CliError> {
-        let of_file = self.file.as_deref().map(install::version_of).transpose()?;
-        Ok(self.number.or(of_file).unwrap_or_default())
+impl MeantArgs {
+    fn meant(&self) -> Result<Meant, CliError> {
+        match &self.file {
+            Some(file) => install::content_of(file),
+            None => Ok(self.number.unwrap_or_default().into()),
+        }
     }
 }
 
@@ -117,11 +119,11 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         }
         StepArgs::Stage { file } => Step::Stage(file),
         StepArgs::Keys { file } => Step::Keys(file),
-        StepArgs::Verify(meant) => Step::Verify(meant.version()?),
-        StepArgs::Activate(meant) => Step::Activate(meant.version()?),
-        StepArgs::Commit(meant) => Step::Commit(meant.version()?),
-        StepArgs::Rollback(meant) => Step::Rollback(meant.version()?),
-        StepArgs::Unstage(meant) => Step::Unstage(meant.version()?),
+        StepArgs::Verify(meant) => Step::Verify(meant.meant()?),
+        StepArgs::Activate(meant) => Step::Activate(meant.meant()?),
+        StepArgs::Commit(meant) => Step::Commit(meant.meant()?),
+        StepArgs::Rollback(meant) => Step::Rollback(meant.meant()?),
+        StepArgs::Unstage(meant) => Step::Unstage(meant.meant()?),
         StepArgs::Status => return status(&mut open()?, args.json),
     };
     let done = open()?.take(&step)?;

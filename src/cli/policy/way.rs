@@ -11,7 +11,7 @@ use zbus::proxy::CacheProperties;
 
 use crate::cli::{CliError, Exit};
 use crate::policy::update::{
-    Meant, Owner, Reading, Status, UpdateError, largest_list, largest_update, open_delivered, read_delivered,
+    Meant, Owner, Reading, Status, UpdateError, hex, largest_list, largest_update, open_delivered, read_delivered,
 };
 use crate::service::{BUS_NAME, Bus, Config, LocalUpdates, PolicyProxy, ROOT_PATH, Refusal, ServiceError};
 
@@ -19,15 +19,15 @@ use crate::service::{BUS_NAME, Bus, Config, LocalUpdates, PolicyProxy, ROOT_PATH
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// One step, with the version that it is meant for where it is not the file's; 0: any.
+/// One step, with what it is meant for where that is not the file.
 pub(super) enum Step<'a> {
     Stage(&'a Path),
     Keys(&'a Path),
-    Verify(u64),
-    Activate(u64),
-    Commit(u64),
-    Rollback(u64),
-    Unstage(u64),
+    Verify(Meant),
+    Activate(Meant),
+    Commit(Meant),
+    Rollback(Meant),
+    Unstage(Meant),
 }
 
 impl Step<'_> {
@@ -200,12 +200,20 @@ async fn asked(proxy: &PolicyProxy<'_>, step: &Step<'_>) -> Result<Result<Done, 
     Ok(match step {
         Step::Stage(path) => proxy.stage(open(path)?).await.map(plain),
         Step::Keys(path) => proxy.keys(open(path)?).await.map(plain),
-        Step::Verify(version) => proxy.verify(*version).await.map(tested),
-        Step::Activate(version) => proxy.activate(*version).await.map(tested),
-        Step::Commit(version) => proxy.commit(*version).await.map(plain),
-        Step::Rollback(version) => proxy.rollback(*version).await.map(plain),
-        Step::Unstage(version) => proxy.unstage(*version).await.map(plain),
+        Step::Verify(meant) => proxy.verify(meant.version(), &digest(*meant)).await.map(tested),
+        Step::Activate(meant) => proxy.activate(meant.version(), &digest(*meant)).await.map(tested),
+        Step::Commit(meant) => proxy.commit(meant.version(), &digest(*meant)).await.map(plain),
+        Step::Rollback(meant) => proxy.rollback(meant.version(), &digest(*meant)).await.map(plain),
+        Step::Unstage(meant) => proxy.unstage(meant.version(), &digest(*meant)).await.map(plain),
     })
+}
+
+/// How the bus is told of a content; empty: any.
+fn digest(meant: Meant) -> String {
+    match meant {
+        Meant::Content { digest, .. } => hex(&digest),
+        Meant::Any | Meant::Version(_) => String::new(),
+    }
 }
 
 /// Takes a step; `bytes` are what was delivered for it.
@@ -216,23 +224,26 @@ fn act(local: &LocalUpdates, step: &Step<'_>, bytes: &[u8]) -> Result<Done, Upda
     Ok(match step {
         Step::Stage(_) => plain(local.slots.stage(bytes, now)?.version),
         Step::Keys(_) => plain(local.slots.keys(bytes)?.version()),
-        Step::Verify(version) => {
-            let (header, tests) = local.slots.verify(Meant::from(*version), now)?;
+        Step::Verify(meant) => {
+            let (header, tests) = local.slots.verify(*meant, now)?;
             tested(header.version, tests)
         }
         // Nobody knows who serves what while the car is not there; the service looks when it starts.
-        Step::Activate(version) => {
-            let activated = local.activate(Meant::from(*version), &|_| Ok(None))?;
+        Step::Activate(meant) => {
+            let activated = local.activate(*meant, &|_| Ok(None))?;
             tested(activated.header.version, activated.tests)
         }
-        Step::Commit(version) => plain(local.slots.commit(Meant::from(*version))?.version),
-        Step::Rollback(version) => plain(local.slots.roll_back(Meant::from(*version))?.version()),
-        Step::Unstage(version) => plain(local.slots.unstage(Meant::from(*version))?),
+        Step::Commit(meant) => plain(local.slots.commit(*meant)?.version),
+        Step::Rollback(meant) => plain(local.slots.roll_back(*meant)?.version()),
+        Step::Unstage(meant) => plain(local.slots.unstage(*meant)?),
     })
 }
 
 fn local(error: ServiceError) -> CliError {
     match error {
+        ServiceError::Update(error @ UpdateError::InUse(_)) => {
+            CliError::Refused { exit: error.class().into(), why: format!("{error}; take the step without --offline") }
+        }
         ServiceError::Update(error) => error.into(),
         other => CliError::Refused { exit: Exit::Storage, why: other.to_string() },
     }
@@ -242,8 +253,12 @@ fn absent(error: zbus::Error) -> CliError {
     CliError::Peer(format!("the service does not answer: {error}; is obligatod running? else use --offline"))
 }
 
-fn refused(refusal: Refusal) -> CliError {
+pub(super) fn refused(refusal: Refusal) -> CliError {
+    let why = zbus::DBusError::description(&refusal).map_or_else(|| refusal.to_string(), str::to_owned);
     let exit = match &refusal {
+        Refusal::UnknownKey(_) => return CliError::NotYet { exit: Exit::NotAuthentic, why },
+        Refusal::ExpiredByClock(_) => return CliError::NotYet { exit: Exit::Expired, why },
+        Refusal::NotYetFit(_) => return CliError::NotYet { exit: Exit::DoesNotFit, why },
         Refusal::Malformed(_) => Exit::Malformed,
         Refusal::NotAuthentic(_) => Exit::NotAuthentic,
         Refusal::Rollback(_) => Exit::Rollback,
@@ -261,7 +276,6 @@ fn refused(refusal: Refusal) -> CliError {
         Refusal::ZBus(error) => return bus(error),
         _ => Exit::Peer,
     };
-    let why = zbus::DBusError::description(&refusal).map_or_else(|| refusal.to_string(), str::to_owned);
     CliError::Refused { exit, why }
 }
 

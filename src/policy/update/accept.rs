@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::envelope::{ENVELOPE, Header};
+use super::error::ITSELF;
 use super::floor::Floor;
 use super::frame::Frame;
 use super::time::{Moment, Reading};
@@ -147,7 +148,7 @@ fn as_signed(header: &Header, policy: &Policy, trust: &Trust) -> Result<(), Upda
     let signed = header.inventory.to_string();
     let found = InventoryDigest::of(&policy.inventory);
     if found != header.inventory {
-        return Err(UpdateError::Inventory { signed, against: "the inventory inside it", found: found.to_string() });
+        return Err(UpdateError::Inventory { signed, against: ITSELF, found: found.to_string() });
     }
     match trust.inventories.first() {
         Some(first) if !trust.inventories.contains(&header.inventory) => {

@@ -9,6 +9,9 @@ use crate::policy::{BlobError, HardLimitError};
 /// What is tried with a delivered file, which lies elsewhere than our own.
 pub(super) const DELIVERED: &str = "read the delivered";
 
+/// What an inventory is compared with that no change of the car mends.
+pub(super) const ITSELF: &str = "the inventory inside it";
+
 /// Why an update is not taken, or cannot be carried on with. Nothing is changed then, unless it says so.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateError {
@@ -122,9 +125,10 @@ pub enum UpdateError {
     KeysForget(KeyId),
     /// Past its expiry (freeze attack).
     #[error(
-        "the update expired on {}, {} (freeze attack: somebody holds back newer ones); sign it anew",
+        "the update expired on {}, {} (freeze attack: somebody holds back newer ones); sign it anew{}",
         utc(*.expires),
-        known(*.now, *.clock)
+        known(*.now, *.clock),
+        if *.clock { ", or set the clock if it is ahead" } else { "" }
     )]
     Expired {
         /// When, in seconds since 1970, UTC.
@@ -221,13 +225,16 @@ pub enum UpdateError {
     /// From what was committed there is no way back.
     #[error("version {0} is committed and cannot be rolled back; deliver a newer one")]
     Committed(u64),
+    /// What is on trial is not in force, so nobody has seen how it does.
+    #[error(
+        "version {0} is on trial and not in force: its start could not be recorded; roll it back, or restart the service once the disk takes it"
+    )]
+    PassedOver(u64),
     /// A policy on trial has to be decided upon first.
     #[error("version {0} is on trial; commit it or roll it back first")]
     OnTrial(u64),
     /// Another process works on the slots.
-    #[error(
-        "the slots in {0} are in use by another process; while obligatod runs, `obligato policy` works through it, without --offline"
-    )]
+    #[error("the slots in {0} are in use by another process; while obligatod runs, it alone works on them")]
     InUse(PathBuf),
     /// Root, in the folder of somebody who could not use what root leaves there.
     #[error("{folder} belongs to user {owner}, not to root; work on it as that user (`runuser`, `setpriv`)")]
@@ -270,18 +277,24 @@ pub enum UpdateError {
 pub enum Class {
     /// It is not an intact update.
     Malformed,
-    /// No key in use vouches for it.
+    /// No key in use vouches for it, and none ever will.
     NotAuthentic,
+    /// Nobody vouches for its key, as yet: a list of keys may.
+    UnknownKey,
     /// Older than what was committed to.
     Rollback,
-    /// Expired.
+    /// Expired, as a moment shows that has surely passed.
     Expired,
+    /// Expired if the clock is right.
+    ExpiredByClock,
     /// Not valid yet.
     NotYetValid,
     /// The clock is not set.
     ClockUnset,
-    /// Genuine, but not for this car as it is.
+    /// Genuine, but not for this car.
     DoesNotFit,
+    /// Not for this car as it is: what it serves, its set-up or its image may change.
+    NotYetFit,
     /// Its own tests fail here.
     Unhealthy,
     /// There is nothing to do.
@@ -305,24 +318,25 @@ impl UpdateError {
             | Self::Trailing(_)
             | Self::Header(_)
             | Self::Blob(_) => Class::Malformed,
-            Self::UnknownKey(_) | Self::RevokedKey(_) | Self::BadSignature(_) => Class::NotAuthentic,
+            Self::UnknownKey(_) => Class::UnknownKey,
+            Self::RevokedKey(_) | Self::BadSignature(_) => Class::NotAuthentic,
             Self::Rollback { .. } | Self::SameVersion(_) | Self::KeysRollback { .. } => Class::Rollback,
-            Self::Expired { .. } => Class::Expired,
+            Self::Expired { clock: false, .. } => Class::Expired,
+            Self::Expired { clock: true, .. } => Class::ExpiredByClock,
             Self::NotYetValid(_) => Class::NotYetValid,
             Self::ClockUnset { .. } => Class::ClockUnset,
-            Self::NewerFormat { .. }
-            | Self::OlderFormat { .. }
-            | Self::WrongTarget { .. }
-            | Self::WrongPolicy { .. }
+            Self::OlderFormat { .. } | Self::WrongTarget { .. } | Self::WrongPolicy { .. } => Class::DoesNotFit,
+            Self::Inventory { against: ITSELF, .. } => Class::DoesNotFit,
+            Self::Inventory { .. }
+            | Self::NewerFormat { .. }
             | Self::KeysForget(_)
-            | Self::Inventory { .. }
             | Self::UnknownPart(_)
             | Self::BrokenRule { .. }
             | Self::Car(_)
-            | Self::Limits(_) => Class::DoesNotFit,
+            | Self::Limits(_) => Class::NotYetFit,
             Self::Unhealthy { .. } | Self::Unfit { .. } => Class::Unhealthy,
             Self::NothingStaged | Self::NothingToDo(_) => Class::NothingToDo,
-            Self::OtherVersion { .. } | Self::Committed(_) => Class::OtherVersion,
+            Self::OtherVersion { .. } | Self::Committed(_) | Self::PassedOver(_) => Class::OtherVersion,
             Self::OnTrial(_) | Self::InUse(_) => Class::Busy,
             Self::Slow(_)
             | Self::NotOurs { .. }
@@ -356,6 +370,7 @@ fn remedy(what: &str, source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::PermissionDenied if what == DELIVERED => "; whoever runs this has to be let read it",
         io::ErrorKind::PermissionDenied => "; what lies there has to belong to the user that the service runs as",
+        io::ErrorKind::ReadOnlyFilesystem => "; make it writable and restart the service",
         io::ErrorKind::StorageFull => "; make room and try again",
         _ => "",
     }

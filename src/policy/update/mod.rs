@@ -8,7 +8,7 @@
 //!                                            └▶ unstage           └▶ roll back: previous, else factory
 //! ```
 //!
-//! Several update tools may deliver at a time. A step therefore says which version it means ([`Meant`]),
+//! Several update tools may deliver at a time. A step therefore says which update it means ([`Meant`]),
 //! and leaves what somebody else delivered alone.
 //!
 //! The service verifies an update itself, whoever delivered it. [`accept`] is the only maker of
@@ -27,6 +27,7 @@ mod inventory;
 mod key;
 mod key_list;
 mod lists;
+mod meant;
 mod owner;
 mod record;
 mod slots;
@@ -44,10 +45,11 @@ pub use intake::{open_delivered, read_delivered, read_open};
 pub use inventory::{InventoryDigest, LiveCar};
 pub use key::{KeyId, PublicKey, SecretKey};
 pub use key_list::{KeyList, largest_list, sign_keys};
+pub use meant::Meant;
 pub use owner::Owner;
-pub use slots::{Checkup, Setup, Slots, Status};
+pub use slots::{Checkup, Mark, Setup, Slots, Status};
 pub use start::{Slot, Started};
-pub use steps::{Activated, Meant};
+pub use steps::Activated;
 pub use time::{Reading, utc};
 pub use trust::Trust;
 

@@ -5,7 +5,7 @@
 //! names files that are whole, and the step has happened or has not.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::accept::{Accepted, Installed, accept};
 use super::disk::{Disk, FRESH};
@@ -54,7 +54,14 @@ pub struct Slots {
     pub(super) floors: Floors,
     pub(super) trust: Trust,
     pub(super) checkup: Arc<dyn Checkup>,
+    /// What is on trial and was passed over by the start, because that could not be recorded: it is not in force
+    /// until it is activated or started anew, whatever the record says.
+    passed: Mutex<Option<[u8; 32]>>,
 }
+
+/// The state of slots and floor, to see whether a step has changed something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark(Places, Floor);
 
 /// What is in which slot; 0 stands for the factory's policy, or for none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,7 +84,7 @@ impl Slots {
     /// Slots in a folder. Nothing is read yet.
     pub fn new(setup: Setup) -> Self {
         let Setup { disk, folder, floors, trust, checkup } = setup;
-        Self { disk, folder, floors, trust, checkup }
+        Self { disk, folder, floors, trust, checkup, passed: Mutex::new(None) }
     }
 
     /// What is in which slot.
@@ -95,6 +102,21 @@ impl Slots {
             floor: floor.policy,
             keys: floor.keys,
         })
+    }
+
+    /// Where slots and floor stand; none where that cannot be read.
+    pub fn mark(&self) -> Option<Mark> {
+        Some(Mark(self.places().ok()?, self.floors.load().ok()?))
+    }
+
+    /// Remembers what the start has passed over; none: nothing.
+    pub(super) fn pass_over(&self, held: Option<&Held>) {
+        *self.passed.lock().unwrap_or_else(PoisonError::into_inner) = held.map(|held| held.digest);
+    }
+
+    /// Whether the start has passed this over.
+    pub(super) fn passed_over(&self, held: &Held) -> bool {
+        *self.passed.lock().unwrap_or_else(PoisonError::into_inner) == Some(held.digest)
     }
 
     /// Accepts bytes against what the car has committed to.

@@ -79,7 +79,14 @@ impl Slots {
     pub fn in_force(&self) -> Started {
         let mut notes = Vec::new();
         let floor = self.known_floor(&mut notes);
-        let (places, _) = self.known_places(floor.as_ref(), &mut notes);
+        let (mut places, _) = self.known_places(floor.as_ref(), &mut notes);
+        if let Some(tried) = places.trial.and(places.current).filter(|tried| self.passed_over(tried)) {
+            notes.push(format!(
+                "version {} is on trial and was passed over by the start; it is not used",
+                tried.version
+            ));
+            places = places.undone();
+        }
         self.choose(&places, &floor.unwrap_or_default(), notes)
     }
 
@@ -161,13 +168,15 @@ impl Slots {
                 "version {} is on trial and its start cannot be recorded; it is not used",
                 tried.version
             ));
+            self.pass_over(Some(&tried));
             places = places.undone();
         }
         // A floor that cannot be read is not raised either, and was noted before.
-        let reconciled = || known.map_or(Ok(()), |floor| self.reconcile(&places, floor));
-        if let Err(error) = noted.and_then(|()| reconciled()) {
+        let reconciled = || known.map_or(Ok(None), |floor| self.reconcile(&places, floor));
+        match noted.and_then(|()| reconciled()) {
+            Ok(raised) => notes.extend(raised),
             // What could not be written will be tried again; what was read is right all the same.
-            notes.push(error.to_string());
+            Err(error) => notes.push(error.to_string()),
         }
         places
     }
@@ -199,13 +208,19 @@ impl Slots {
         }
     }
 
-    /// A floor or a list that a power loss left behind what is in use is raised to it.
-    fn reconcile(&self, places: &Places, floor: &Floor) -> Result<(), UpdateError> {
+    /// A floor that is gone, or that a power loss left behind what is in use, is raised to it. Says so.
+    fn reconcile(&self, places: &Places, floor: &Floor) -> Result<Option<String>, UpdateError> {
         let committed = places.committed().filter(|held| held.version > floor.policy);
         let keys = self.list(floor).ok().flatten().as_ref().map_or(0, KeyList::version);
         let (policy, digest) = committed.map_or((floor.policy, floor.digest), |held| (held.version, held.digest));
         let next = Floor { policy, digest, keys: keys.max(floor.keys), ..*floor };
-        if next == *floor { Ok(()) } else { self.floors.raise(next).map(|_| ()) }
+        if next == *floor {
+            return Ok(None);
+        }
+        let Floor { policy, keys, .. } = self.floors.raise(next)?;
+        Ok(Some(format!(
+            "the rollback floor was gone or behind, and is version {policy} and list {keys} of keys again"
+        )))
     }
 
     /// Opens an update of a slot. It was accepted when it was put there; that it still is what was

@@ -6,33 +6,8 @@ use super::floor::Floor;
 use super::record::{Held, Places, Trial};
 use super::slots::Slots;
 use super::start::Started;
-use super::{Header, Reading, UpdateError, largest_update};
+use super::{Header, Meant, Reading, UpdateError, largest_update};
 use crate::policy::Policy;
-
-/// Which version a step is meant for. Whoever delivers names its own, so that nobody decides on what
-/// somebody else delivered in the meantime.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Meant {
-    /// Whichever is there: for people who have looked.
-    #[default]
-    Any,
-    /// This one.
-    Version(u64),
-}
-
-impl From<u64> for Meant {
-    /// As it is written down: 0, which is no update's version, stands for any.
-    fn from(version: u64) -> Self {
-        if version == 0 { Self::Any } else { Self::Version(version) }
-    }
-}
-
-impl Meant {
-    /// Whether it is what lies in a slot.
-    fn is(self, held: &Held) -> bool {
-        self == Self::Any || self == Self::Version(held.version)
-    }
-}
 
 /// A policy that was put in force.
 #[derive(Debug)]
@@ -111,6 +86,7 @@ impl Slots {
         match self.checkup.check(&policy) {
             Ok(tests) => {
                 self.save(&next)?;
+                self.pass_over(None);
                 Ok(Activated { header, policy, tests, on_trial: next.trial.is_some() })
             }
             Err(why) => Err(self.fall_back(&next, header.version, why)?),
@@ -129,8 +105,11 @@ impl Slots {
         let tried = self.places()?.trial.is_some();
         let current = match places.current {
             Some(current) if meant.is(&current) && (tried || meant != Meant::Any) => current,
-            _ => return Err(nothing_or_other(meant, "on trial", &places, "commit")),
+            _ => return Err(meant.missing("on trial", &places, "commit")),
         };
+        if places.trial.is_some() && self.passed_over(&current) {
+            return Err(UpdateError::PassedOver(current.version));
+        }
         let (header, policy) = self.open(&current, &self.trusted(&floor).0)?;
         // What the car passed over at its start is in its slot and not in force.
         self.checkup.usable(&policy)?;
@@ -195,7 +174,7 @@ impl Slots {
     fn staged(&self, meant: Meant, places: &Places, now: Reading) -> Result<Accepted, UpdateError> {
         let held = places.staged.ok_or(UpdateError::NothingStaged)?;
         if !meant.is(&held) {
-            return Err(nothing_or_other(meant, "staged", places, ""));
+            return Err(meant.missing("staged", places, ""));
         }
         let path = self.file(&held);
         let bytes = self.disk.read(&path, largest_update()).map_err(UpdateError::io("read", &path))?;
@@ -205,12 +184,4 @@ impl Slots {
             false => Err(UpdateError::Damaged { path, why: "it was exchanged", remedy: "stage the update again" }),
         }
     }
-}
-
-/// Why a step finds nothing to work on, or not what is meant.
-fn nothing_or_other(meant: Meant, place: &'static str, places: &Places, step: &'static str) -> UpdateError {
-    let Meant::Version(meant) = meant else { return UpdateError::NothingToDo(step) };
-    let there = if place == "staged" { places.staged } else { places.trial.and(places.current) };
-    let found = there.map_or_else(|| "nothing".to_owned(), |held| format!("version {}", held.version));
-    UpdateError::OtherVersion { meant, place, found }
 }

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::counts::{REQUEST, add};
 use super::shadow::Shadow;
-use super::share::{Allowed, Shares, short};
+use super::share::{Allowed, LeftOut, Shares, short};
 use super::{Counts, Standing, Work, weight};
 use crate::journal::{Action, Entry, Journal, JournalError, Judgement, Kind, Note, Place, Settings};
 use crate::model::VerdictReport;
@@ -181,8 +181,11 @@ impl Scribe {
 
     /// Brings into the journal that something is missing from it.
     fn account(&mut self) {
-        for (user, records) in self.shares.left_out(Instant::now()) {
-            self.write(Entry::left_out(records, user));
+        for LeftOut { user, records, steps } in self.shares.left_out(Instant::now()) {
+            self.write(match (user, steps) {
+                (Some(user), false) => Entry::left_out(records, user),
+                (user, _) => Entry::steps_left_out(records, user),
+            });
         }
         let lost = self.lost.load(Ordering::Acquire);
         let missing = lost.saturating_sub(self.told);

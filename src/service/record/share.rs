@@ -1,5 +1,5 @@
-//! The share of the journal that one user's sessions may fill: a client that talks for ever overwrites its own talk
-//! and not the record of what the car did.
+//! The share of the journal that one user's sessions, and steps of updates, may fill: a client that talks for ever
+//! overwrites its own talk and not the record of what the car did.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -8,6 +8,9 @@ use crate::journal::{Entry, Kind};
 
 /// So many users fill the journal between them.
 const USERS: u64 = 4;
+
+/// The steps of updates that one user asks for fill one part of so many of a share, beside the sessions of that user.
+const STEPS: f64 = 8.0;
 
 /// How long it takes until all of a share is free again.
 const AGAIN: Duration = Duration::from_secs(24 * 60 * 60);
@@ -36,7 +39,25 @@ pub(super) struct Shares {
     share: f64,
     /// The user behind each open session.
     sessions: HashMap<String, u32>,
-    users: HashMap<u32, Left>,
+    users: HashMap<Who, Left>,
+}
+
+/// Whose share it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Who {
+    /// A user's sessions.
+    Sessions(u32),
+    /// A user who asks for steps of updates; none where the bus does not say who.
+    Steps(Option<u32>),
+}
+
+/// What was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    pub(super) user: Option<u32>,
+    pub(super) records: u64,
+    /// Whether they are steps of updates.
+    pub(super) steps: bool,
 }
 
 #[derive(Debug)]
@@ -46,6 +67,8 @@ struct Left {
     /// Records that were left out and not yet accounted for.
     out: u64,
     told: Option<Instant>,
+    /// The step that was refused or found nothing to do last, and when that was written: the same again is counted.
+    step: Option<(String, Instant)>,
 }
 
 impl Shares {
@@ -58,6 +81,9 @@ impl Shares {
 
     /// What may be written of an entry of so many bytes.
     pub(super) fn take(&mut self, entry: &Entry, bytes: usize, now: Instant) -> Allowed {
+        if entry.kind == Kind::Update {
+            return self.step(entry, bytes, now);
+        }
         let Some(place) = &entry.place else { return Allowed::Whole };
         if entry.kind == Kind::Session
             && let Some(user) = entry.body.get("user").and_then(|u| u.as_u64()).and_then(|u| u32::try_from(u).ok())
@@ -68,15 +94,8 @@ impl Shares {
         if entry.kind == Kind::Session && entry.body.get("what").and_then(|w| w.as_str()) == Some("closed") {
             self.sessions.remove(&place.session);
         }
-        let share = self.share;
-        let left = self.users.entry(user).or_insert(Left { bytes: share, since: now, out: 0, told: None });
-        let earned = now.saturating_duration_since(left.since).as_secs_f64() / AGAIN.as_secs_f64() * share;
-        (left.bytes, left.since) = ((left.bytes + earned).min(share), now);
-        #[expect(clippy::cast_precision_loss, reason = "a share need not be exact to the byte")]
-        let cost = bytes as f64;
-        if cost <= left.bytes {
-            left.bytes -= cost;
-            left.told = left.told.filter(|_| left.out == 0);
+        let left = self.left(Who::Sessions(user), self.share, now);
+        if left.pays(bytes) {
             return Allowed::Whole;
         }
         if moves_the_car(entry) {
@@ -86,18 +105,80 @@ impl Shares {
         Allowed::Nothing
     }
 
+    /// The same of a step of an update.
+    fn step(&mut self, entry: &Entry, bytes: usize, now: Instant) -> Allowed {
+        let user = entry.body.get("by").and_then(|u| u.as_u64()).and_then(|u| u32::try_from(u).ok());
+        let left = self.left(Who::Steps(user), self.share / STEPS, now);
+        let kind = fruitless(entry);
+        let again = |(last, since): &(String, Instant)| {
+            kind.as_ref() == Some(last) && now.saturating_duration_since(*since) < TOLD
+        };
+        if !left.step.as_ref().is_some_and(again) {
+            if left.pays(bytes) {
+                left.step = kind.map(|kind| (kind, now));
+                return Allowed::Whole;
+            }
+            // What is in force, and whose keys are believed, is never left out.
+            if changes_the_policy(entry) {
+                return Allowed::Whole;
+            }
+        }
+        left.out = left.out.saturating_add(1);
+        Allowed::Nothing
+    }
+
+    /// What somebody has left now.
+    fn left(&mut self, who: Who, share: f64, now: Instant) -> &mut Left {
+        let new = Left { bytes: share, since: now, out: 0, told: None, step: None };
+        let left = self.users.entry(who).or_insert(new);
+        let earned = now.saturating_duration_since(left.since).as_secs_f64() / AGAIN.as_secs_f64() * share;
+        (left.bytes, left.since) = ((left.bytes + earned).min(share), now);
+        left
+    }
+
     /// Users of whom something was left out, with how much: once in a while, and before something of them is written
     /// again.
-    pub(super) fn left_out(&mut self, now: Instant) -> Vec<(u32, u64)> {
+    pub(super) fn left_out(&mut self, now: Instant) -> Vec<LeftOut> {
         let due = |left: &Left| left.told.is_none_or(|told| now.saturating_duration_since(told) >= TOLD);
         let users = self.users.iter_mut().filter(|(_, left)| left.out > 0 && due(left));
         users
-            .map(|(user, left)| {
+            .map(|(who, left)| {
                 left.told = Some(now);
-                (*user, std::mem::take(&mut left.out))
+                let records = std::mem::take(&mut left.out);
+                match *who {
+                    Who::Sessions(user) => LeftOut { user: Some(user), records, steps: false },
+                    Who::Steps(user) => LeftOut { user, records, steps: true },
+                }
             })
             .collect()
     }
+}
+
+impl Left {
+    /// Whether so many bytes are left, which are gone then.
+    fn pays(&mut self, bytes: usize) -> bool {
+        #[expect(clippy::cast_precision_loss, reason = "a share need not be exact to the byte")]
+        let cost = bytes as f64;
+        if cost > self.bytes {
+            return false;
+        }
+        self.bytes -= cost;
+        self.told = self.told.filter(|_| self.out == 0);
+        true
+    }
+}
+
+/// What a step came to that changed nothing, in words that are the same where the step is.
+fn fruitless(entry: &Entry) -> Option<String> {
+    let text = |name: &str| entry.body.get(name).and_then(|v| v.as_str()).unwrap_or_default();
+    matches!(text("what"), "refused" | "unchanged")
+        .then(|| format!("{} {} {}", text("what"), text("step"), text("error")))
+}
+
+/// Whether an entry tells of another policy in force, or of other keys.
+fn changes_the_policy(entry: &Entry) -> bool {
+    let what = entry.body.get("what").and_then(|v| v.as_str()).unwrap_or_default();
+    matches!(what, "activated" | "committed" | "rolled-back" | "keys")
 }
 
 /// Whether an entry tells what became of the car: that is never left out.
@@ -160,11 +241,38 @@ mod tests {
         let other = Entry::reply(Place::new("/session/2", 1), "x");
         assert_eq!(shares.take(&other, 100, now), Allowed::Whole);
         assert_eq!(shares.take(&Entry::fault(None, "vehicle", "gone"), 100, now), Allowed::Whole);
-        assert_eq!(shares.left_out(now), [(7, 90)]);
+        assert_eq!(shares.left_out(now), [left_out(7, 90, false)]);
         assert_eq!(shares.take(&said(), 100, now), Allowed::Nothing);
         assert!(shares.left_out(now).is_empty(), "once a minute");
-        assert_eq!(shares.left_out(now + TOLD), [(7, 1)]);
+        assert_eq!(shares.left_out(now + TOLD), [left_out(7, 1, false)]);
         assert_eq!(shares.take(&said(), 100, now + AGAIN), Allowed::Whole);
+    }
+
+    fn left_out(user: u32, records: u64, steps: bool) -> LeftOut {
+        LeftOut { user: Some(user), records, steps }
+    }
+
+    #[test]
+    fn steps_of_updates_have_a_share_of_their_own_and_the_same_refusal_again_is_counted() {
+        let (mut shares, now) = (Shares::of(400_000), Instant::now());
+        let refused = |error: &str| Entry::update_refused("unstage", error, "why", Some(7));
+        assert_eq!(shares.take(&refused("NothingToDo"), 100, now), Allowed::Whole);
+        assert!((0..20_000).all(|_| shares.take(&refused("NothingToDo"), 100, now) == Allowed::Nothing));
+        assert_eq!(shares.left_out(now), [left_out(7, 20_000, true)]);
+        assert_eq!(shares.take(&refused("Storage"), 100, now), Allowed::Whole, "another one");
+        // Steps that alternate use the share up, and what is in force is written all the same.
+        let step = |what| Entry::update(what, 2, Some(7));
+        let written = (0..5_000).filter(|_| shares.take(&step("staged"), 100, now) == Allowed::Whole).count();
+        assert_eq!(written, 123);
+        assert_eq!(shares.take(&refused("NotAuthentic"), 100, now), Allowed::Nothing);
+        for what in ["activated", "committed", "rolled-back", "keys"] {
+            assert_eq!(shares.take(&step(what), 100, now), Allowed::Whole, "{what}");
+        }
+        // Neither another user's steps nor this one's sessions pay for that.
+        assert_eq!(shares.take(&Entry::update("staged", 2, Some(8)), 100, now), Allowed::Whole);
+        shares.take(&Entry::opened(Place::new(SESSION, 0), 7, None), 0, now);
+        assert_eq!(shares.take(&said(), 90_000, now), Allowed::Whole);
+        assert_eq!(shares.take(&refused("NotAuthentic"), 100, now + AGAIN), Allowed::Whole);
     }
 
     #[test]

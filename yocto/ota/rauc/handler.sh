@@ -4,7 +4,8 @@
 #
 # Ends with the code of `obligato policy` (README, "Updates"), so that the reason stands in RAUC's log: with 0 when this
 # update is in force and committed, also where it was before. A failure leaves the policy in force that was in force
-# before, and leaves alone what somebody else has staged or on trial.
+# before, and leaves alone what somebody else has on trial. What somebody else has only staged gives way to an
+# update that is accepted, and that is said.
 set -u
 : "${RAUC_BUNDLE_MOUNT_POINT:?is set by RAUC}"
 obligato="${OBLIGATO:-/usr/bin/obligato}"

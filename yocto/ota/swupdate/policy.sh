@@ -3,7 +3,8 @@
 # `data` of its entry: the path at which sw-description puts the update.
 #
 # Ends with the code of `obligato policy` (README, "Updates"); SWUpdate stops the update on any code but 0. A failure
-# leaves alone what somebody else has staged or on trial.
+# leaves alone what somebody else has on trial. What somebody else has only staged gives way to an update that is
+# accepted, and that is said.
 set -u
 when="${1:?preinst, postinst or postfailure}"
 update="${2:?the path of the update, from data in sw-description}"
