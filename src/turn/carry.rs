@@ -52,6 +52,12 @@ impl Run<'_> {
                     continue;
                 }
             }
+            // What the driver said meanwhile may be a no: nothing is carried out by a yes of before.
+            if self.session.is_overtaken() {
+                let rest = cleared.draft().clone();
+                next = self.clear_rest(&rest, &mut acted)?;
+                continue;
+            }
             let affordable = self.account.tool_call();
             self.afford(affordable)?;
             let draft = cleared.draft().clone();
