@@ -11,4 +11,4 @@ mod remainder;
 mod tests;
 
 pub use carry::{Conditions, Executed, Stale, carry_out};
-pub use remainder::{Remainder, owing, remainder};
+pub use remainder::{Remainder, companions, owing, remainder};

@@ -54,7 +54,17 @@ pub fn remainder(policy: &Policy, history: &History, executed: &Executed) -> Rem
 /// them the car stays as the policy forbids it to be.
 pub fn owing(policy: &Policy, history: &History, left: &Draft, done: &[Executed]) -> Draft {
     let succeeded = |executed: &&Executed| history.call(executed.reference).is_some_and(|past| past.succeeded());
-    let mut made: Vec<&ToolCall> = done.iter().filter(succeeded).map(|executed| &executed.call).collect();
+    demanded(policy, left, done.iter().filter(succeeded).map(|executed| &executed.call).collect())
+}
+
+/// The companions that a rule demands for the first call of a draft, and for each other.
+pub fn companions(policy: &Policy, draft: &Draft) -> Draft {
+    let Some((first, rest)) = draft.calls.split_first() else { return Draft::default() };
+    demanded(policy, &Draft::calls(rest.to_vec()), vec![first])
+}
+
+/// The companions among calls which a rule demands for what was made, and for each other.
+fn demanded<'c>(policy: &Policy, left: &'c Draft, mut made: Vec<&'c ToolCall>) -> Draft {
     let mut owed = vec![false; left.calls.len()];
     loop {
         let demanded =

@@ -77,9 +77,9 @@ pub enum OfferError {
 }
 
 impl Offer {
-    /// An offer of hints alone.
+    /// An offer of hints alone. More of them than a session may add are refused when it is adopted.
     pub fn advice(sentences: impl IntoIterator<Item = String>) -> Self {
-        Self { advice: sentences.into_iter().take(MOST).collect(), ..Self::default() }
+        Self { advice: sentences.into_iter().collect(), ..Self::default() }
     }
 }
 

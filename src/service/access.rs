@@ -8,6 +8,7 @@ use zbus::names::{BusName, OwnedUniqueName};
 use super::Refusal;
 use super::config::ProviderConfig;
 use super::open::{Holder, OpenSession};
+use super::words::Report;
 
 /// The connection that sent a message.
 pub(super) fn caller(header: &Header<'_>) -> Result<OwnedUniqueName, Refusal> {
@@ -90,6 +91,23 @@ pub(super) async fn require_ears(
     let name = BusName::try_from(speech).map_err(|_| refusal())?;
     let owner = DBusProxy::new(connection).await?.get_name_owner(name).await.map_err(|_| refusal())?;
     if owner == *caller { Ok(()) } else { Err(refusal()) }
+}
+
+/// Whether somebody may report words of the driver in this way. What the bus says is remembered of the session.
+pub(super) async fn may_report(
+    connection: &Connection,
+    session: &OpenSession,
+    caller: &OwnedUniqueName,
+    speech: Option<&str>,
+    report: Report,
+) -> bool {
+    if let Some(known) = session.words.known(&session.holder, caller.as_str(), report) {
+        return known;
+    }
+    let ears = require_ears(connection, session, caller, speech).await.is_ok();
+    let may = ears || (report == Report::Said && holds(connection, session, caller).await);
+    session.words.learn(caller.as_str(), report, may);
+    may
 }
 
 /// By what right a connection provides tools.

@@ -21,8 +21,10 @@ use zbus::object_server::Interface;
 use super::doorman::{Doorman, Told};
 use super::harness::Harness;
 use super::head::Head;
+use super::open::OpenSession;
 use super::pace::Pace;
 use super::session::{MAX_DRAFT_BYTES, Session};
+use super::words::{Away, Doubt, Report};
 use super::{ROOT_PATH, Refusal};
 
 /// Largest call in bytes: the largest draft, with room for its header.
@@ -69,6 +71,7 @@ pub(super) struct Door {
     /// None: a connection may call as often as it likes.
     pace: Option<Paces>,
     turned: mpsc::Sender<Told>,
+    doubts: mpsc::Sender<Doubt>,
 }
 
 /// How often a connection may call.
@@ -84,6 +87,7 @@ impl Door {
     /// The door of a service, and who answers at it.
     pub(super) fn new(harness: Arc<Harness>) -> (Self, Doorman) {
         let (turned, told) = mpsc::channel(WAITING);
+        let (doubts, doubted) = mpsc::channel(WAITING);
         let rate = harness.config.service.calls_per_second;
         let every = Duration::from_secs(1).checked_div(rate);
         let pace = every.map(|every| Paces {
@@ -91,11 +95,45 @@ impl Door {
             calls: Pace::new((rate / AT_ONCE).max(1), every),
             descriptions: Pace::new(ABOVE, every.saturating_mul(DESCRIPTION)),
         });
-        (Self { harness, pace, turned }, Doorman::new(told))
+        let doorman = Doorman::new(told, doubted, harness.clone());
+        (Self { harness, pace, turned, doubts }, doorman)
     }
 
     /// What becomes of a call of so many bytes.
     pub(super) fn rules(&self, call: &Head<'_>, bytes: usize) -> Ruling {
+        let ruling = self.ruled(call, bytes);
+        let Some((session, sender, report)) = self.words(call) else { return ruling };
+        match ruling {
+            Ruling::In => {
+                session.words.come_in(&session.holder, sender, call.serial, report);
+                Ruling::In
+            }
+            // What is held comes in out of its order.
+            Ruling::Later(turned) | Ruling::Away(turned) => {
+                let why = match session.turn_words_away(sender, report) {
+                    Away::Strange => turned.why,
+                    Away::Lost | Away::Doubted(None) => turned.why.of_words(),
+                    Away::Doubted(Some(doubt)) => {
+                        if let Err(unasked) = self.doubts.try_send(doubt) {
+                            unasked.into_inner().session.settle_words(true);
+                        }
+                        turned.why.of_words()
+                    }
+                };
+                Ruling::Away(Turned { why, ..turned })
+            }
+        }
+    }
+
+    /// The words of the driver that a call brings: for which session, by whom and how.
+    fn words<'c>(&self, call: &Head<'c>) -> Option<(Arc<OpenSession>, &'c str, Report)> {
+        let (path, sender, report) = (call.path?, call.sender?, Report::by(call.member?)?);
+        let ours = call.interface.is_none_or(|interface| Session::name() == interface);
+        let session = (ours && session(path).is_some()).then(|| self.harness.sessions.get(path).ok()).flatten()?;
+        Some((session, sender, report))
+    }
+
+    fn ruled(&self, call: &Head<'_>, bytes: usize) -> Ruling {
         let now = Instant::now();
         let too_often = self.too_often(call, bytes, now);
         if bytes > LARGEST_CALL {

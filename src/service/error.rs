@@ -94,6 +94,19 @@ impl Refusal {
         Self::Busy(format!("turn {turn} of this session is still running; wait for its Reply or cancel it"))
     }
 
+    /// What was refused were words of the driver, who may have taken something back.
+    pub(super) fn of_words(self) -> Self {
+        let more = |why| format!("{why}; what was said is not taken in, and no yes and no question of before holds");
+        match self {
+            Self::Busy(why) => Self::Busy(more(why)),
+            Self::TooMany(why) => Self::TooMany(more(why)),
+            Self::BadArgument(why) => Self::BadArgument(more(why)),
+            Self::NotReady(why) => Self::NotReady(more(why)),
+            Self::NoModel(why) => Self::NoModel(more(why)),
+            other => other,
+        }
+    }
+
     /// The session is gone.
     pub(super) fn no_session(path: &str) -> Self {
         Self::NoSession(format!("there is no session `{path}`; it was closed or has expired, open another one"))

@@ -102,7 +102,7 @@ impl Harness {
         after: Option<oneshot::Receiver<()>>,
     ) -> Result<(u32, oneshot::Receiver<Ended>), Refusal> {
         match task {
-            Task::Turn(_) => self.readiness.borrow().accepts_turns()?,
+            Task::Turn(..) => self.readiness.borrow().accepts_turns()?,
             Task::Draft(_) => self.readiness.borrow().accepts_work()?,
         }
         let (tell, told) = mpsc::unbounded_channel();

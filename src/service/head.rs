@@ -44,6 +44,10 @@ pub(super) struct Head<'m> {
     pub(super) path: Option<&'m str>,
     /// The interface.
     pub(super) interface: Option<&'m str>,
+    /// The method.
+    pub(super) member: Option<&'m str>,
+    /// By which an answer names it.
+    pub(super) serial: u32,
     /// File descriptors that are passed along.
     pub(super) passed: usize,
     /// Where their number stands, in four bytes.
@@ -63,6 +67,7 @@ impl<'m> Head<'m> {
 
     fn fields(&mut self, bytes: &'m [u8]) -> Option<()> {
         let order = Order::of(bytes)?;
+        self.serial = u32::try_from(order.number(bytes, 8)?).unwrap_or_default();
         let end = HEAD.checked_add(order.number(bytes, 12)?)?;
         let mut at = HEAD;
         while at < end {
@@ -89,6 +94,7 @@ impl<'m> Head<'m> {
                     match code {
                         1 => self.path = text,
                         2 => self.interface = text,
+                        3 => self.member = text,
                         7 => self.sender = text,
                         _ => {}
                     }
@@ -141,6 +147,8 @@ mod tests {
             sender: Some(":1.42"),
             path: Some("/org/obligato/Harness1/session/7"),
             interface: Some("org.example.A1"),
+            member: Some("Verify"),
+            serial: message.primary_header().serial_num().get(),
             passed: 0,
             counted: None,
             answered: false,

@@ -13,11 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 use zbus::export::async_trait::async_trait;
 use zbus::message::{Header, Message};
-use zbus::names::{InterfaceName, MemberName};
+use zbus::names::{InterfaceName, MemberName, UniqueName};
 use zbus::object_server::{DispatchResult, Interface, SignalEmitter};
 use zbus::{BoxDBusError, Connection, ObjectServer, OwnedVariant, Variant, fdo};
 
+use super::access::caller;
 use super::session::Session;
+use super::words::Report;
 
 /// The indentation of an object's interfaces where it is described for its own sake.
 const ITSELF: usize = 2;
@@ -33,29 +35,38 @@ pub(super) fn step_aside() {
     let _ = PLACE.try_with(Place::leave);
 }
 
+/// The number of the words that the call brings which a task carries out.
+pub(super) fn words() -> u64 {
+    PLACE.try_with(|place| place.words).unwrap_or_default()
+}
+
 /// Who comes next; dropped when the one before has left.
 #[derive(Debug, Default)]
 struct Queue(Mutex<Option<oneshot::Receiver<()>>>);
 
 /// A place in the queue, given up when it is dropped.
 #[derive(Debug)]
-struct Place(Mutex<Option<oneshot::Sender<()>>>);
+struct Place {
+    behind: Mutex<Option<oneshot::Sender<()>>>,
+    /// The number of the words that the call brings; 0 where it brings none.
+    words: u64,
+}
 
 /// Comes when everybody before a place has left.
 type Before = Option<oneshot::Receiver<()>>;
 
 impl Queue {
     /// The last place.
-    fn join(&self) -> (Place, Before) {
+    fn join(&self, words: u64) -> (Place, Before) {
         let (behind, wait) = oneshot::channel();
         let before = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(wait);
-        (Place(Mutex::new(Some(behind))), before)
+        (Place { behind: Mutex::new(Some(behind)), words }, before)
     }
 }
 
 impl Place {
     fn leave(&self) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.behind.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
 
@@ -144,7 +155,12 @@ impl Interface for InOrder {
         message: &'call Message,
         _: MemberName<'call>,
     ) -> DispatchResult<'call> {
-        let (place, before) = self.queue.join();
+        let report = message.header().member().and_then(|member| Report::by(member.as_str()));
+        let numbered = |sender: &UniqueName<'_>| {
+            self.session.open().words.number(sender.as_str(), message.primary_header().serial_num().get())
+        };
+        let words = report.and_then(|_| message.header().sender().map(numbered)).unwrap_or_default();
+        let (place, before) = self.queue.join(words);
         let (session, connection, message) = (self.session.clone(), connection.clone(), message.clone());
         DispatchResult::Async(Box::pin(async move {
             tokio::spawn(PLACE.scope(place, carry_out(before, session, connection, message)));
@@ -173,9 +189,20 @@ impl Interface for InOrder {
 
 /// Carries a call out when it is its turn, and answers it.
 async fn carry_out(before: Before, session: Arc<Session>, connection: Connection, message: Message) {
-    come_up(before).await;
     let header = message.header();
     let Some(member) = header.member() else { return };
+    if let (Some(report), Ok(caller)) = (Report::by(member.as_str()), caller(&header)) {
+        session.overhear(&connection, &caller, report, words()).await;
+    }
+    match member.as_str() {
+        // What waits for the end of a turn must not hold up whoever ends it.
+        "Cancel" => {
+            let turn = message.body().deserialize().unwrap_or_default();
+            tokio::select! { () = come_up(before) => {}, () = session.open().runs(Some(turn)) => {} }
+        }
+        "Close" => tokio::select! { () = come_up(before) => {}, () = session.open().runs(None) => {} },
+        _ => come_up(before).await,
+    }
     let unknown = || BoxDBusError::from(fdo::Error::UnknownMethod(format!("Unknown method '{member}'")));
     let answered = match session.call(connection.object_server(), &connection, &message, member.as_ref()) {
         DispatchResult::Async(call) => call.await,
@@ -200,13 +227,13 @@ mod tests {
             before.as_mut().is_none_or(|b| b.try_recv() != Err(oneshot::error::TryRecvError::Empty))
         };
         let queue = Queue::default();
-        let [(first, mut one), (second, mut two), (third, mut three)] = [queue.join(), queue.join(), queue.join()];
+        let [(first, mut one), (second, mut two), (third, mut three)] = [queue.join(0), queue.join(0), queue.join(0)];
         assert_eq!((up(&mut one), up(&mut two), up(&mut three)), (true, false, false));
         first.leave();
         assert_eq!((up(&mut two), up(&mut three)), (true, false));
         drop(second);
         assert!(up(&mut three));
         drop((first, third));
-        runtime.block_on(come_up(queue.join().1));
+        runtime.block_on(come_up(queue.join(0).1));
     }
 }

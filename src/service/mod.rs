@@ -53,6 +53,7 @@ mod tidy;
 mod update_step;
 mod updates;
 mod wire;
+mod words;
 mod work;
 mod worker;
 

@@ -1,6 +1,7 @@
 //! One open session: whose it is, what runs in it, when it was last used.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use zbus::names::OwnedUniqueName;
 use zbus::wire::OwnedObjectPath;
 
 use super::Refusal;
+use super::words::Words;
 use super::work::Told;
 use crate::policy::Policy;
 use crate::student::Cancel;
@@ -19,6 +21,8 @@ use crate::vehicle::Vehicle;
 /// Most that a conversation takes in, in bytes: eight thousand turns. All of it is kept, because any word may be
 /// what a later verdict rests on, so a client that talks for ever must not exhaust the head unit.
 const MOST_TAKEN: usize = 8 << 20;
+/// How long whoever waits for the conversation leaves it to another one that looks at it: a change of the policy.
+const AGAIN: Duration = Duration::from_millis(1);
 /// What a turn takes beside its words: results, records of what was judged.
 const EACH: usize = 1024;
 
@@ -63,6 +67,10 @@ pub(super) struct OpenSession {
     progress: Mutex<Progress>,
     /// What of it was announced last. Held while it is announced, so that announcements keep their order.
     announced: Turnstile<Shown>,
+    /// What was reported as said by the driver.
+    pub(super) words: Words,
+    /// A turn was claimed or is over, or the session was closed.
+    moved: Notify,
     /// Something that is shown changed outside of a turn, or the session was closed.
     stirred: Notify,
 }
@@ -104,7 +112,8 @@ struct Running {
 }
 
 impl OpenSession {
-    pub(super) fn new(path: OwnedObjectPath, holder: Holder, user: u32, conversation: Session) -> Self {
+    pub(super) fn new(path: OwnedObjectPath, holder: Holder, user: u32, speech: bool, conversation: Session) -> Self {
+        let words = Words::new(conversation.overheard(), speech);
         let progress = Progress {
             last: 0,
             running: None,
@@ -121,6 +130,8 @@ impl OpenSession {
             conversation: Mutex::new(conversation),
             progress: Mutex::new(progress),
             announced: Turnstile::default(),
+            words,
+            moved: Notify::new(),
             stirred: Notify::new(),
         }
     }
@@ -143,6 +154,7 @@ impl OpenSession {
         progress.listener = Some(listener);
         let (turn, cancel) = (progress.last, Cancel::default());
         progress.running = Some(Running { turn, cancel: cancel.clone(), begun: false, told });
+        self.moved.notify_waiters();
         Ok((turn, cancel))
     }
 
@@ -181,6 +193,7 @@ impl OpenSession {
             progress.running = None;
         }
         progress.touched = Instant::now();
+        self.moved.notify_waiters();
     }
 
     /// Stops a turn. One that still waits ends at once, a running one at its next step.
@@ -204,7 +217,35 @@ impl OpenSession {
             tell_end(running);
         }
         drop(progress);
+        self.moved.notify_waiters();
         self.stirred.notify_one();
+    }
+
+    /// Waits until no turn waits or runs. For calls that have their place in the queue of the session: nobody else
+    /// begins a turn meanwhile.
+    pub(super) async fn free(&self) -> Result<(), Refusal> {
+        self.until(|progress| progress.running.is_none() || progress.closed).await;
+        if self.progress().closed { Err(Refusal::no_session(self.path.as_str())) } else { Ok(()) }
+    }
+
+    /// Waits until a turn waits or runs, that one or any.
+    pub(super) async fn runs(&self, turn: Option<u32>) {
+        let is = |progress: &Progress| {
+            progress.running.as_ref().is_some_and(|running| turn.is_none_or(|turn| running.turn == turn))
+        };
+        self.until(is).await;
+    }
+
+    async fn until(&self, is: impl Fn(&Progress) -> bool) {
+        loop {
+            let mut moved = pin!(self.moved.notified());
+            // What moves between the look and the wait is not missed.
+            moved.as_mut().enable();
+            if is(&self.progress()) {
+                return;
+            }
+            moved.await;
+        }
     }
 
     /// The machine sleeps: what waits or runs is stopped, and a question that waits is not answered any more.
@@ -230,6 +271,22 @@ impl OpenSession {
             Ok(mut conversation) => Ok(work(&mut conversation)),
             Err(TryLockError::WouldBlock) => Err(Refusal::busy(self.turn())),
             Err(TryLockError::Poisoned(_)) => Err(Refusal::broken()),
+        }
+    }
+
+    /// The same for a call that waits: until no turn runs, and until nobody else looks at the conversation.
+    pub(super) async fn when_free<R>(
+        &self,
+        bytes: usize,
+        mut work: impl FnMut(&mut Session) -> R,
+    ) -> Result<R, Refusal> {
+        self.free().await?;
+        self.take_in(bytes)?;
+        loop {
+            match self.between_turns(&mut work) {
+                Err(Refusal::Busy(_)) => tokio::time::sleep(AGAIN).await,
+                other => return other,
+            }
         }
     }
 

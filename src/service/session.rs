@@ -7,17 +7,19 @@ use tokio::sync::oneshot;
 use zbus::Connection;
 use zbus::Variant;
 use zbus::message::Header;
+use zbus::names::OwnedUniqueName;
 use zbus::object_server::{ResponseDispatchNotifier, SignalEmitter};
 
 use super::Refusal;
-use super::access::{caller, holds, require_ears, require_holder};
+use super::access::{caller, holds, may_report, require_ears, require_holder};
 use super::fit;
 use super::harness::Harness;
 use super::heard::{heard, words};
-use super::in_order::step_aside;
+use super::in_order::{self, step_aside};
 use super::offers::{TEXT_BYTES, told};
 use super::open::OpenSession;
 use super::relay::Ended;
+use super::words::Report;
 use super::work::Task;
 use crate::model::{Draft, Limits};
 use crate::policy::OfferError;
@@ -40,6 +42,32 @@ impl Session {
         Self { harness, session }
     }
 
+    pub(super) fn open(&self) -> &OpenSession {
+        &self.session
+    }
+
+    /// Words have come down the bus. Where somebody sent them who may, no yes of before holds from now on.
+    pub(super) async fn overhear(
+        &self,
+        connection: &Connection,
+        caller: &OwnedUniqueName,
+        report: Report,
+        number: u64,
+    ) {
+        let speech = self.harness.config.service.speech.as_deref();
+        if may_report(connection, &self.session, caller, speech, report).await {
+            self.session.words.reported(number);
+        }
+    }
+
+    /// Words of somebody who may report them: what is refused lets no yes of before hold.
+    fn of_words<R>(&self, taken: Result<R, Refusal>) -> Result<R, Refusal> {
+        taken.map_err(|refusal| {
+            self.session.lose_words(in_order::words());
+            refusal.of_words()
+        })
+    }
+
     async fn require_holder(&self, connection: &Connection, header: &Header<'_>) -> Result<(), Refusal> {
         require_holder(connection, &self.session, &caller(header)?).await
     }
@@ -52,9 +80,21 @@ impl Session {
         if speech.is_none() || heard.is_err() {
             require_holder(connection, &self.session, &caller).await?;
         }
-        let words = words(text)?;
-        self.session.take_in(words.len())?;
-        Ok(Heard { relayed: heard.is_err(), ..Heard::text(words) })
+        self.session.words.settled().await;
+        let taken = words(text).and_then(|words| self.session.take_in(words.len()).map(|()| words));
+        Ok(Heard { relayed: heard.is_err(), ..Heard::text(self.of_words(taken)?) })
+    }
+
+    /// Starts a turn on words.
+    fn answer(
+        &self,
+        heard: Heard,
+        connection: &Connection,
+        caller: OwnedUniqueName,
+        after: Option<oneshot::Receiver<()>>,
+    ) -> Result<(u32, oneshot::Receiver<Ended>), Refusal> {
+        let task = Task::Turn(heard, in_order::words());
+        self.of_words(self.harness.start(connection, &self.session, caller, task, after))
     }
 }
 
@@ -87,10 +127,10 @@ impl Session {
         #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
     ) -> Result<ResponseDispatchNotifier<u32>, Refusal> {
-        let task = Task::Turn(self.utterance(utterance, connection, &header).await?);
+        let heard = self.utterance(utterance, connection, &header).await?;
         // The signals wait until the caller was sent the number that they carry.
         let (open, gate) = oneshot::channel();
-        let (turn, _) = self.harness.start(connection, &self.session, caller(&header)?, task, Some(gate))?;
+        let (turn, _) = self.answer(heard, connection, caller(&header)?, Some(gate))?;
         step_aside();
         let (response, sent) = ResponseDispatchNotifier::new(turn);
         tokio::spawn(async move {
@@ -111,8 +151,8 @@ impl Session {
         #[zbus(connection)] connection: &Connection,
         #[zbus(header)] header: Header<'_>,
     ) -> Result<(String, String), Refusal> {
-        let task = Task::Turn(self.utterance(utterance, connection, &header).await?);
-        let (_, ended) = self.harness.start(connection, &self.session, caller(&header)?, task, None)?;
+        let heard = self.utterance(utterance, connection, &header).await?;
+        let (_, ended) = self.answer(heard, connection, caller(&header)?, None)?;
         step_aside();
         match ended.await {
             Ok(Ended::Replied(report)) => Ok((report.done.as_str().to_owned(), fit::text(&report.text))),
@@ -149,9 +189,13 @@ impl Session {
     ) -> Result<(), Refusal> {
         let speech = self.harness.config.service.speech.as_deref();
         require_ears(connection, &self.session, &caller(&header)?, speech).await?;
-        let heard = heard(text, &options)?;
-        self.session.take_in(text.len())?;
-        self.session.between_turns(|conversation| conversation.heard(&heard))?;
+        let number = in_order::words();
+        let heard = self.of_words(heard(text, &options))?;
+        let taken = self.session.when_free(text.len(), |conversation| {
+            conversation.take_up(number);
+            conversation.heard(&heard);
+        });
+        self.of_words(taken.await)?;
         self.session.drop_question();
         Ok(())
     }
@@ -171,8 +215,7 @@ impl Session {
         if text.len() > limit {
             return Err(Refusal::too_long("text", text.len(), limit));
         }
-        self.session.take_in(text.len())?;
-        self.session.between_turns(|conversation| conversation.spoken(text))
+        self.session.when_free(text.len(), |conversation| conversation.spoken(text)).await
     }
 
     /// Judges a draft (an OpenAI assistant message) and changes nothing. The answer is the JSON that
@@ -207,6 +250,7 @@ impl Session {
     ) -> Result<String, Refusal> {
         self.require_holder(connection, &header).await?;
         let task = Task::Draft(self::draft(draft)?);
+        self.session.words.settled().await;
         self.session.take_in(draft.len())?;
         let (_, ended) = self.harness.start(connection, &self.session, caller(&header)?, task, None)?;
         step_aside();

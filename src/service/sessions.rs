@@ -18,6 +18,8 @@ pub(super) struct Sessions {
     most: usize,
     most_per_holder: usize,
     most_per_user: usize,
+    /// Whether a speech service is configured.
+    speech: bool,
 }
 
 #[derive(Default)]
@@ -34,6 +36,7 @@ impl Sessions {
             most: config.max_sessions,
             most_per_holder: config.max_sessions_per_client,
             most_per_user: config.max_sessions_per_user,
+            speech: config.speech.is_some(),
         }
     }
 
@@ -69,7 +72,7 @@ impl Sessions {
         let path = OwnedObjectPath::try_from(format!("{ROOT_PATH}/session/{number}"))
             .map_err(|e| Refusal::Internal(e.to_string()))?;
         let conversation = make(path.as_str());
-        let session = Arc::new(OpenSession::new(path, holder, user, conversation));
+        let session = Arc::new(OpenSession::new(path, holder, user, self.speech, conversation));
         table.open.insert(number, session.clone());
         Ok(session)
     }

@@ -38,8 +38,8 @@ pub(super) struct Job {
 
 /// What to do for a session.
 pub(super) enum Task {
-    /// A whole turn of the local model.
-    Turn(Heard),
+    /// A whole turn of the local model, on words of that number.
+    Turn(Heard, u64),
     /// A draft of an assistant with its own model.
     Draft(Draft),
 }

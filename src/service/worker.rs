@@ -196,8 +196,11 @@ fn attempt(job: &Job, models: Option<&mut Models>, runtime: &Handle) -> Told {
         let _ = job.told.send(Told::Event(event));
     };
     match &job.task {
-        Task::Turn(heard) => match models {
-            Some(models) => Told::Replied(conversation.turn(models, runtime, heard, &job.cancel, &mut events)),
+        Task::Turn(heard, number) => match models {
+            Some(models) => {
+                conversation.take_up(*number);
+                Told::Replied(conversation.turn(models, runtime, heard, &job.cancel, &mut events))
+            }
             None => Told::refused("The model is being loaded again. Please say that once more in a moment."),
         },
         Task::Draft(draft) => Told::Judged(conversation.execute(draft, runtime, &job.cancel, &mut events)),

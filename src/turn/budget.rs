@@ -72,14 +72,20 @@ impl Account {
         self.tokens = self.tokens.saturating_add(usage.prompt_tokens).saturating_add(usage.generated_tokens);
     }
 
-    /// Asks for one more tool call.
-    pub(super) fn tool_call(&mut self) -> Result<(), Exhausted> {
+    /// Asks for one more tool call and for so many companions that it brings, which are booked when they are made.
+    pub(super) fn tool_call(&mut self, companions: usize) -> Result<(), Exhausted> {
         self.time()?;
-        if self.tool_calls >= self.budget.tool_calls {
+        let companions = u32::try_from(companions).unwrap_or(u32::MAX);
+        if self.tool_calls.saturating_add(companions) >= self.budget.tool_calls {
             return Err(Exhausted::ToolCalls(self.budget.tool_calls));
         }
         self.tool_calls += 1;
         Ok(())
+    }
+
+    /// Books a tool call that the policy owes for what was done: no budget refuses it.
+    pub(super) fn owed_call(&mut self) {
+        self.tool_calls = self.tool_calls.saturating_add(1);
     }
 
     fn time(&self) -> Result<(), Exhausted> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Event;
 use super::run::{End, Run, message};
-use crate::execute::{Conditions, Executed, Remainder, Stale, carry_out, owing, remainder};
+use crate::execute::{Conditions, Executed, Remainder, Stale, carry_out, companions, owing, remainder};
 use crate::model::{Draft, Message, ReportedCall, RequestedCall, Role};
 use crate::obligations::{Owed, Unread};
 use crate::state::Outcome;
@@ -52,9 +52,32 @@ impl Run<'_> {
                     continue;
                 }
             }
-            let affordable = self.account.tool_call();
-            self.afford(affordable)?;
+            // What the driver said meanwhile may be a no: nothing is carried out by a yes of before.
+            if self.session.is_overtaken() {
+                let rest = cleared.draft().clone();
+                next = self.clear_rest(&rest, &mut acted)?;
+                continue;
+            }
             let draft = cleared.draft().clone();
+            let owed = self.owing(&draft, &acted);
+            if owed.calls.first().is_some_and(|call| draft.calls.first() == Some(call)) {
+                self.account.owed_call();
+            } else {
+                // A call that is made without its companions leaves the car as the policy forbids it to be.
+                let companions = companions(&self.session.policy, &draft).calls.len();
+                let affordable = self.account.tool_call(companions);
+                match self.afford(affordable) {
+                    Ok(()) => {}
+                    Err(End::Refused(why)) if !acted.executed.is_empty() => {
+                        acted.stopped = Some(why);
+                        if !owed.calls.is_empty() {
+                            next = self.clear_rest(&owed, &mut acted)?;
+                        }
+                        continue;
+                    }
+                    Err(end) => return Err(end),
+                }
+            }
             let rest = match self.one(cleared) {
                 Ok(executed) => {
                     let rest = self.rest_of(&executed, &mut acted)?;

@@ -32,7 +32,8 @@ impl Session {
             self.spoken_under = None; // the question died with this answer
             return;
         }
-        let agree = self.is_unchanged();
+        let outdated = self.is_outdated();
+        let agree = !outdated && self.is_unchanged();
         self.history.let_words_agree(agree);
         self.history.heard(&heard.text);
         self.history.end_step();
@@ -40,7 +41,7 @@ impl Session {
         self.conversation.push(message(Role::User, &heard.text));
         self.ledger.take_in(&self.policy, &heard.text);
         let holds = |p: &Pending| p.policy == self.policy.hash && p.epoch == self.epoch;
-        if let Some(pending) = pending.filter(|p| said == Answer::Yes && holds(p)) {
+        if let Some(pending) = pending.filter(|p| said == Answer::Yes && !outdated && holds(p)) {
             pending.bound.iter().for_each(|call| self.history.grant(call.key()));
         }
     }

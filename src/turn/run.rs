@@ -138,7 +138,8 @@ impl<'a> Run<'a> {
         session.note(|place| Entry::turn(place, &heard.text));
         session.history.revoke_grants();
         let answer = super::answer::answer(&session.policy, &session.config, heard, session.pending.as_ref());
-        let agree = answer != Answer::NotTheDriver && session.is_unchanged();
+        let outdated = session.is_outdated();
+        let agree = answer != Answer::NotTheDriver && !outdated && session.is_unchanged();
         session.history.let_words_agree(agree);
         session.history.heard(&heard.text);
         session.history.end_step();
@@ -154,7 +155,8 @@ impl<'a> Run<'a> {
             session.note(|place| Entry::grant(place, answer == Answer::Yes, &pending.bound));
         }
         // The yes covers the state in which it was asked: a car that changed since must be asked anew.
-        let holds = pending.policy == session.policy.hash && pending.epoch == session.vehicle.epoch();
+        let unchanged = pending.policy == session.policy.hash && pending.epoch == session.vehicle.epoch();
+        let holds = unchanged && !outdated;
         match answer {
             Answer::Yes if holds => {
                 pending.bound.iter().for_each(|call| session.history.grant(call.key()));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 
 use super::ledger::Ledger;
+use super::overheard::Overheard;
 use super::run::Run;
 use super::witness::Witness;
 use super::{Config, Events, Heard, Situation, TurnReport};
@@ -58,6 +59,14 @@ pub struct Session {
     pub(super) epoch: u64,
     /// How often the machine had slept when anything was last said or agreed to.
     pub(super) sleeps: u64,
+    /// What was heard and perhaps not taken in.
+    pub(super) overheard: Arc<Overheard>,
+    /// The number of the latest words that are known here.
+    pub(super) words: u64,
+    /// The number of the words that were taken in last; the largest where nobody numbers them.
+    pub(super) taking: u64,
+    /// The number of the latest words that were lost and are known to be.
+    pub(super) lost: u64,
     /// What the session itself added to the policy.
     pub(super) offers: Vec<Offer>,
     /// What this car lacks of the inventory for good.
@@ -98,6 +107,10 @@ impl Session {
             spoken_under: None,
             epoch,
             sleeps,
+            overheard: Arc::default(),
+            words: 0,
+            taking: u64::MAX,
+            lost: 0,
             offers: Vec::new(),
             lacks: Removed::default(),
             situation: None,
@@ -218,11 +231,9 @@ impl Session {
         let sleeps = self.vehicle.sleeps();
         if sleeps != self.sleeps {
             self.sleeps = sleeps;
-            self.pending = None;
-            self.spoken_under = None;
-            self.history.revoke_grants();
-            self.history.let_words_agree(false);
+            self.let_go();
         }
+        self.mind_what_was_heard();
         if let Some(side) = self.vehicle.side() {
             self.history.set_side(side);
         }

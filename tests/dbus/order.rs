@@ -125,6 +125,98 @@ async fn a_no_that_was_sent_before_a_draft_is_heard_before_it() {
     }
 }
 
+fn roof_was_moved(answer: &Json) -> bool {
+    let executed = answer["executed"].as_array();
+    executed.is_some_and(|calls| calls.iter().any(|e| e["call"]["tool"] == "open_close_sunroof"))
+}
+
+fn reads() -> Json {
+    let reads = ["get_vehicle_window_positions", "get_climate_settings", "get_exterior_lights_status"];
+    calls(&reads.map(|tool| (tool, json!({}))))
+}
+
+/// The driver was asked for the sunroof and said yes.
+async fn agreed(session: &SessionProxy<'_>) {
+    let asked = one_by_one(session, &[Step::Heard("Open the sunroof to 50 percent."), Step::Execute(roof())]).await;
+    let question = asked[1]["question"].as_str().unwrap_or_else(|| panic!("{asked:?}")).to_owned();
+    let answers = one_by_one(session, &[Step::Spoken(question), Step::Heard("Yes.")]).await;
+    assert_eq!(answers, [Json::Null, Json::Null]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_no_that_comes_while_a_draft_runs_is_taken_in_and_nothing_is_done_by_the_yes_before_it() {
+    let rig = rig().await;
+    for round in 0..20 {
+        let session = Client::new(rig.connect().await).await.open().await;
+        agreed(&session).await;
+        let steps = [
+            Step::Execute(reads()),
+            Step::Spoken("One moment.".to_owned()),
+            Step::Heard("No, leave it closed."),
+            Step::Execute(roof()),
+        ];
+        let (answers, _) = at_once(&session, &steps).await;
+        assert_eq!((&answers[1], &answers[2]), (&Json::Null, &Json::Null), "round {round}: {answers:?}");
+        assert!(!roof_was_moved(&answers[3]), "round {round}: {:#}", answers[3]);
+        session.close().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_no_that_cannot_be_read_lets_no_yes_hold_either() {
+    let rig = rig().await;
+    let session = Client::new(rig.connect().await).await.open().await;
+    agreed(&session).await;
+    let refused = session.heard("No.", HashMap::from([("loudness", Variant::from(1.0))])).await.unwrap_err();
+    assert!(refused.to_string().contains("no yes and no question of before holds"), "{refused}");
+    let answer = one_by_one(&session, &[Step::Execute(roof())]).await;
+    assert!(!roof_was_moved(&answer[0]), "{:#}", answer[0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_no_that_the_door_turns_away_lets_no_yes_hold_and_a_strangers_counts_for_nothing() {
+    let rig = Rig::start(Setup::without_student().config("[service]\ncalls_per_second = 40\n")).await;
+    for (strange, moved) in [(false, false), (true, true)] {
+        let client = Client::new(rig.connect().await).await;
+        let stranger = Client::new(rig.connect().await).await;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let session = client.open().await;
+        agreed(&session).await;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let foreign = stranger.session(session.inner().path().to_owned().into()).await;
+        let sender = if strange { &foreign } else { &session };
+        let steps = vec![Step::Heard("No, leave it closed."); 1];
+        let flood = vec![Step::Spoken("Hm.".to_owned()); 60];
+        let (_, order) = at_once(sender, &flood).await;
+        assert_eq!(order.len(), 60);
+        let (answers, _) = at_once(sender, &[flood, steps].concat()).await;
+        let no = answers.last().unwrap();
+        let says = "no yes and no question of before holds";
+        assert_eq!(no["error"], "org.obligato.Error.TooMany", "{no}");
+        assert_eq!(no["text"].as_str().is_some_and(|text| text.contains(says)), !strange, "{no}");
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let answer = one_by_one(&session, &[Step::Execute(roof())]).await;
+        assert_eq!(roof_was_moved(&answer[0]), moved, "{:#}", answer[0]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_can_be_cancelled_while_words_wait_for_its_end() {
+    let rig = Rig::start(Setup::without_student().stalling("get_climate_settings")).await;
+    let session = Client::new(rig.connect().await).await.open().await;
+    let connection = session.inner().connection();
+    for step in [Step::Execute(reads()), Step::Heard("Stop that.")] {
+        connection.send(&step.message(&session)).await.unwrap();
+    }
+    while !session.busy().await.unwrap() {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    let started = std::time::Instant::now();
+    let cancelled = timeout(std::time::Duration::from_secs(2), session.cancel(1)).await;
+    assert!(cancelled.is_ok_and(|answer| answer.is_ok()), "after {:?}", started.elapsed());
+    session.close().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn steps_that_are_sent_at_once_come_to_the_same_as_one_by_one_and_in_their_order() {
     let mut steps = Vec::new();

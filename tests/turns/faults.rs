@@ -269,3 +269,27 @@ DATETIME = {"year": 2026, "month": 6, "day": 15, "hour": 17, "minute": 40}"#;
     let text = scene.says("turn on the dome light").text;
     assert!(text.contains("harder to see"), "{text}");
 }
+
+#[test]
+fn whatever_a_turn_may_spend_a_call_is_made_with_all_of_its_companions_or_not_at_all() {
+    let (mut made, mut refused) = (0, 0);
+    for tool_calls in 1..=40 {
+        let budget = Budget { tool_calls, ..Budget::default() };
+        let mut scene = Scene::with(&[ac()], Config { budget, ..Config::default() });
+        let report = scene.says("turn on the air conditioning");
+        let get = |field: &str| scene.car.get(field).unwrap();
+        let windows = ["driver", "passenger", "driver_rear", "passenger_rear"]
+            .map(|window| get(&format!("get_vehicle_window_positions.window_{window}_position")).as_f64().unwrap());
+        let closed = windows.iter().all(|position| *position <= 25.0);
+        if get("get_climate_settings.air_conditioning") == json!(true) {
+            made += 1;
+            assert!(
+                closed && get("get_climate_settings.fan_speed") != json!(0),
+                "{tool_calls}: {windows:?}, {report:?}"
+            );
+        } else {
+            refused += 1;
+        }
+    }
+    assert!(made > 10 && refused > 0, "{made} made, {refused} refused");
+}

@@ -91,7 +91,7 @@ impl Rig {
     fn say(&self, session: &Arc<OpenSession>) -> (u32, UnboundedReceiver<Told>) {
         let (tell, told) = unbounded_channel();
         let (turn, cancel) = session.claim(tell.clone(), listener()).unwrap();
-        let task = Task::Turn(Heard::text("close the windows"));
+        let task = Task::Turn(Heard::text("close the windows"), 0);
         let job = Job { session: session.clone(), turn, cancel, task, told: tell };
         assert!(self.worker.give(Work::Job(job)));
         (turn, told)
