@@ -179,7 +179,10 @@ impl Session {
     /// The driver said this; for assistants with their own model. Options: `language` (s, ISO 639-1),
     /// `zone` (s), `confidence` (d, 0 to 1). Where a speech service is configured, only it may call this.
     ///
-    /// Errors: Busy, BadArgument, TooMany, NotYours.
+    /// From the moment in which it comes down the bus no yes of before holds, also where it is refused: tell it again
+    /// then. While a draft of the session runs it waits for its end.
+    ///
+    /// Errors: BadArgument, TooMany, NotYours, NoSession.
     async fn heard(
         &self,
         text: &str,
@@ -201,9 +204,9 @@ impl Session {
     }
 
     /// The assistant said this to the driver; for assistants with their own model. A question of `Execute` counts
-    /// as asked once it was spoken: until then no yes answers it.
+    /// as asked once it was spoken: until then no yes answers it. While a draft of the session runs it waits for its end.
     ///
-    /// Errors: Busy, BadArgument, TooMany, NotYours.
+    /// Errors: BadArgument, TooMany, NotYours, NoSession.
     async fn spoken(
         &self,
         text: &str,

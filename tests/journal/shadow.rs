@@ -108,6 +108,20 @@ async fn a_candidate_in_shadow_is_recorded_compared_and_changes_no_outcome() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_candidate_that_cannot_be_loaded_is_said_and_keeps_nobody_from_guarding() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = folder.path().join("broken.obl");
+    fs::write(&broken, &fs::read(super::rig::cabin_blob()).unwrap()[..1_000]).unwrap();
+    for candidate in [folder.path().join("none.obl"), broken] {
+        let shadow = format!("[shadow]\npolicy = {:?}\n", candidate.display().to_string());
+        let rig = Rig::start(keeping(&folder.path().join("journal")).config(&shadow)).await;
+        drive(&rig).await;
+        let log = ended(rig).await.log();
+        assert!(log.contains("candidate in shadow cannot be loaded") && log.contains(".obl"), "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rule_in_shadow_is_counted_and_recorded_and_closes_no_window() {
     let folder = tempfile::tempdir().unwrap();
     let policy = changed(folder.path(), "quiet", |text| {

@@ -83,7 +83,7 @@ impl Recorder {
     /// said on the bus, and opening is tried again.
     ///
     /// # Errors
-    /// [`ServiceError`] when a candidate cannot be loaded or no thread be started.
+    /// [`ServiceError`] when no thread can be started.
     pub(super) fn start(
         journal: &JournalConfig,
         shadow: &ShadowConfig,

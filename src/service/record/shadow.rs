@@ -36,16 +36,21 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
-    /// Starts the thread.
+    /// Starts the thread. A candidate only measures: one that cannot be loaded is said in the log, and the guard
+    /// guards without it.
     ///
     /// # Errors
-    /// [`ServiceError`] when the candidate cannot be loaded.
+    /// [`ServiceError`] when no thread can be started.
     pub(super) fn start(
         config: &ShadowConfig,
         limits: Arc<HardLimits>,
         sink: Arc<dyn Sink>,
     ) -> Result<Option<Self>, ServiceError> {
-        let candidate = config.policy.as_deref().map(load).transpose()?;
+        let loaded = config.policy.as_deref().map(load).transpose();
+        let candidate = loaded.unwrap_or_else(|error| {
+            tracing::error!(%error, "the candidate in shadow cannot be loaded; nothing is judged under it");
+            None
+        });
         let (queue, work) = sync_channel(WAITING);
         let has = candidate.is_some();
         let bench = Bench { candidate, limits, sink, lanes: HashMap::new(), awake: Vec::new() };

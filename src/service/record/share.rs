@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use serde_json::{Value as Json, json};
+
 use crate::journal::{Entry, Kind};
 
 /// So many users fill the journal between them.
@@ -98,7 +100,7 @@ impl Shares {
         if left.pays(bytes) {
             return Allowed::Whole;
         }
-        if moves_the_car(entry) {
+        if is_evidence(entry) {
             return Allowed::Short;
         }
         left.out = left.out.saturating_add(1);
@@ -181,32 +183,43 @@ fn changes_the_policy(entry: &Entry) -> bool {
     matches!(what, "activated" | "committed" | "rolled-back" | "keys")
 }
 
-/// Whether an entry tells what became of the car: that is never left out.
-fn moves_the_car(entry: &Entry) -> bool {
-    let writes = entry.body.get("writes").and_then(|w| w.as_bool()).unwrap_or(false);
-    entry.kind == Kind::Undone || entry.kind == Kind::Executed && writes
+/// Whether an entry tells what became of the car, or what the driver agreed to: that is never left out.
+fn is_evidence(entry: &Entry) -> bool {
+    let says = |name: &str| entry.body.get(name).and_then(|w| w.as_bool()).unwrap_or(false);
+    match entry.kind {
+        Kind::Undone => true,
+        Kind::Executed => says("writes"),
+        Kind::Grant => says("granted"),
+        _ => false,
+    }
 }
 
-/// The short form of an entry: what was done and what became of it.
+/// The short form of an entry: what was done or agreed to, and what became of it.
 pub(super) fn short(mut entry: Entry) -> Entry {
     entry.body.remove("result");
     entry.body.remove("read_back");
-    if let Some(call) = entry.body.get_mut("call").and_then(|call| call.as_object_mut())
-        && let Some(arguments) = call.get_mut("arguments")
-    {
-        let bytes = arguments.to_string().len();
-        if bytes > SHORT {
-            *arguments = serde_json::json!({ "oversized": bytes });
-        }
+    let one = entry.body.get_mut("call").map(std::slice::from_mut);
+    one.into_iter().flatten().for_each(shorten);
+    if let Some(calls) = entry.body.get_mut("calls").and_then(|calls| calls.as_array_mut()) {
+        calls.iter_mut().for_each(shorten);
     }
     entry
+}
+
+fn shorten(call: &mut Json) {
+    if let Some(arguments) = call.get_mut("arguments") {
+        let bytes = arguments.to_string().len();
+        if bytes > SHORT {
+            *arguments = json!({ "oversized": bytes });
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::journal::Place;
-    use serde_json::json;
+    use crate::model::ToolCall;
 
     const SESSION: &str = "/session/1";
 
@@ -231,6 +244,20 @@ mod tests {
             .unwrap()
             .clone();
         entry
+    }
+
+    #[test]
+    fn what_the_driver_agreed_to_is_on_record_beyond_the_share_in_short() {
+        let (mut shares, now) = (shares(), Instant::now());
+        while shares.take(&said(), 100, now) == Allowed::Whole {}
+        let long = json!({"text": "b".repeat(9_000)}).as_object().unwrap().clone();
+        let bound = [ToolCall::new("send", long), ToolCall::new("open", serde_json::Map::new())];
+        let grant = |granted| Entry::grant(Place::new(SESSION, 1), granted, &bound);
+        assert_eq!(shares.take(&grant(true), 20_000, now), Allowed::Short);
+        assert_eq!(shares.take(&grant(false), 20_000, now), Allowed::Nothing);
+        let short = short(grant(true));
+        assert!(Json::from(short.body.clone()).to_string().len() < 1_000, "{short:?}");
+        assert_eq!([&short.body["calls"][0]["tool"], &short.body["calls"][1]["tool"]], ["send", "open"]);
     }
 
     #[test]
