@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::records::{astray, mistaken};
 use super::said::names;
 use super::sources::Source;
-use super::{Exhausted, Findings, View, addresses, gate, stored};
+use super::{Exhausted, Findings, View, addresses, gate, named, stored};
 use crate::model::{Finding, Tier, ToolCall, Words};
 use crate::state::Outcome;
 use crate::tools::{Kind, ParamType, ToolIx};
@@ -23,7 +23,9 @@ gate! {
     /// a subject that the driver named only by a word which several tools share, before it was read how
     /// these stand. The identifier, number or address of one record of a result, where the driver's latest
     /// words ask for another one by its name and not for this one; a mail address or phone number of
-    /// somebody else than the driver named.
+    /// somebody else than the driver named. An address, number or identifier that has nothing to do with what the
+    /// driver's latest words name (`call Jonas`, `to Marlau`), whether that was looked up or not, and the address of
+    /// one of several of that name, until he says yes to it.
     ///
     /// # Allows
     /// Numbers said without a subject, or with both. Another name, and the same name once the driver
@@ -74,7 +76,25 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for stray in addresses::misdirected(view)? {
         findings.push(stray.finding(view, NAME));
     }
+    for (at, call) in view.draft.calls.iter().enumerate() {
+        let is_told = findings.iter().any(|f| f.gate == NAME && f.call == Some(at) && f.tier == Tier::Hard);
+        let found = if is_told { None } else { named::unnamed(view, call)? };
+        if let Some(found) = found {
+            let question = view.shall_i(call);
+            findings.push(Finding::new(NAME, Tier::Hard, elsewhere(&found)).at(at).settled_by_yes(question));
+        }
+    }
     Ok(())
+}
+
+/// What is wrong with a value that is not that of what was named.
+fn elsewhere(found: &named::Unnamed) -> String {
+    let named::Unnamed { value, owner, wanted, shared } = found;
+    let owner = if owner.is_empty() { "something that no result names" } else { owner.as_str() };
+    if *shared {
+        return format!("`{value}` belongs to {owner}, one of several whom \"{wanted}\" names; ask which one is meant");
+    }
+    format!("`{value}` belongs to {owner}, and the driver named \"{wanted}\"; look that up, or ask")
 }
 
 /// Why a look-up is a failed one under a decorated name.
@@ -203,9 +223,13 @@ mod tests {
     }
 
     fn guests(talk: Talk<'_>) -> Talk<'_> {
-        let guest = |id: &str, first: &str, mail: &str| json!({"id": id, "name": {"first": first, "last": "Clark"}, "mail": mail});
-        let found =
-            json!({"gst_1": guest("gst_1", "Eva", "eva@home"), "gst_2": guest("gst_2", "Rachel", "rachel@home")});
+        guests_at("home", talk)
+    }
+
+    /// Two guests whose mail goes to a host.
+    fn guests_at<'a>(host: &str, talk: Talk<'a>) -> Talk<'a> {
+        let guest = |id: &str, first: &str| json!({"id": id, "name": {"first": first, "last": "Clark"}, "mail": format!("{}@{host}", first.to_lowercase())});
+        let found = json!({"gst_1": guest("gst_1", "Eva"), "gst_2": guest("gst_2", "Rachel")});
         let tables = json!({"tables": [{"id": "tab_1", "name": "Window"}, {"id": "tab_2", "name": "Corner"}]});
         talk.done("find_guest", json!({"name": "Clark"}), found).done("get_tour", json!({}), tables)
     }
@@ -233,5 +257,28 @@ mod tests {
         assert_eq!(skip("tab_2", "skip the corner table please"), 0);
         assert_eq!(skip("tab_1", "skip the table after Corner"), 0);
         assert_eq!(skip("tab_1", "the corner is nice, skip a table"), 0);
+    }
+
+    #[test]
+    fn a_name_that_was_never_looked_up_is_not_answered_by_somebody_else() {
+        let list = |mail: &str, driver: &str| {
+            let talk = |talk: Talk<'_>| guests_at("home.example", talk.driver("hello")).driver(driver).history();
+            found("send_list", json!({"text": "milk", "addresses": [mail]}), talk).len()
+        };
+        assert_eq!(list("eva@home.example", "Send the shopping list to Jonas Keller"), 1);
+        assert_eq!(list("eva@home.example", "Send the shopping list to Jonas"), 1);
+        for driver in [
+            "Send the shopping list to Eva",
+            "Send the shopping list to Eva Clark please",
+            "Send the shopping list to her",
+            "Send the shopping list to the first one",
+            "Send the shopping list to my sister",
+            "Send the shopping list to that guest",
+            "Send it there",
+            "Yes, please do",
+            "Great, do that",
+        ] {
+            assert_eq!(list("eva@home.example", driver), 0, "{driver}");
+        }
     }
 }

@@ -30,6 +30,7 @@ mod lately;
 mod leakage;
 mod mixed_message;
 mod mood;
+mod named;
 mod no_op;
 mod numeric_claim;
 mod numeric_provenance;

@@ -111,11 +111,15 @@ pub enum PhraseRole {
     Unasked,
     /// As it is elsewhere: the value of something else is meant (`the same`, `match`).
     Likeness,
+    /// Stands before a name that is gone or written to (`to Marlau`).
+    Towards,
+    /// Describes or points instead of naming, or begins a description (`the`, `my`, `home`).
+    Nameless,
 }
 
 impl PhraseRole {
     /// All roles.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 51] = [
         Self::Yes,
         Self::No,
         Self::Qualifier,
@@ -165,6 +169,8 @@ impl PhraseRole {
         Self::Wish,
         Self::Unasked,
         Self::Likeness,
+        Self::Towards,
+        Self::Nameless,
     ];
 
     /// The bit of this role in a set of roles.

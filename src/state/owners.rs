@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json};
 
-use super::History;
+use super::{History, PastCall};
 use crate::model::Words;
 
 /// Results that are looked back at for owners.
@@ -165,6 +165,33 @@ impl History {
         let own = |owner: &&Owner| owner.own.as_deref() == Some(identifier);
         let mut named = shown.chain(&self.surroundings).filter(own).map(|owner| owner.title.as_str());
         named.find(|title| !title.is_empty())
+    }
+
+    /// The latest calls whose results show somebody or something with a value, with what it is called there.
+    pub fn shown_with(&self, value: &str) -> impl Iterator<Item = (&PastCall, impl Iterator<Item = &str>)> {
+        let has = move |owner: &&Owner| owner.values.iter().any(|v| same(v, value));
+        let latest = self.calls().iter().rev().take(RESULTS);
+        latest.flat_map(move |past| {
+            let shown = past.contents.owners.iter().filter(has);
+            shown.map(move |owner| {
+                (past, owner.names.iter().map(String::as_str).chain(std::iter::once(owner.title.as_str())))
+            })
+        })
+    }
+
+    /// What those are called to whom a value belongs: a title in the words in which it was written.
+    pub fn titles_of(&self, value: &str) -> impl Iterator<Item = &str> {
+        self.owning(value).map(|owner| owner.title.as_str()).filter(|title| !title.is_empty())
+    }
+
+    /// The identifiers of those to whom a value belongs.
+    pub fn identifiers_of(&self, value: &str) -> impl Iterator<Item = &str> {
+        self.owning(value).filter_map(|owner| owner.own.as_deref())
+    }
+
+    fn owning(&self, value: &str) -> impl Iterator<Item = &Owner> {
+        let shown = self.calls().iter().rev().take(RESULTS).flat_map(|past| &past.contents.owners);
+        shown.chain(&self.surroundings).filter(move |owner| owner.values.iter().any(|v| same(v, value)))
     }
 
     /// The things with an identifier of their own that were shown under a title: identifier and title.
