@@ -119,8 +119,9 @@ async fn call_on_strict_bus(service_user: &str, path: &str, interface: Option<&s
     let connect = || zbus::connection::Builder::address(address.as_str()).build();
     let (callee, caller) = (connect().await.unwrap(), connect().await.unwrap());
     let name = callee.unique_name().unwrap().clone();
+    // From before the call on: what comes while nobody listens is lost, and nobody answers it.
+    let mut messages = MessageStream::from(&callee);
     let reached = async {
-        let mut messages = MessageStream::from(&callee);
         while let Some(Ok(message)) = messages.next().await {
             if message.header().member().is_some_and(|m| m.as_str() == member) {
                 return;
