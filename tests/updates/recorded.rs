@@ -1,6 +1,6 @@
 //! Every step of an update on record.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use obligato::journal::{Kind, records, verify};
 use serde_json::{Value as Json, json};
@@ -14,13 +14,19 @@ fn steps(folder: &Path) -> Vec<Json> {
     records.map(|record| record.body).collect()
 }
 
+/// A service that keeps a journal, with further settings of it: the journal's folder, the service and a client.
+async fn keeping(garage: &Garage, settings: &str) -> (PathBuf, Rig, Client) {
+    let folder = garage.at("journal");
+    let config = format!("{}[journal]\nfolder = {folder:?}\n{settings}", garage.config());
+    let rig = Rig::start(Setup::without_student().config(&config)).await;
+    let client = Client::new(rig.connect().await).await;
+    (folder, rig, client)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_step_of_an_update_is_on_record_and_a_refused_one_with_the_error_that_the_caller_was_told() {
     let garage = Garage::new();
-    let folder = garage.at("journal");
-    let config = format!("{}[journal]\nfolder = {folder:?}\n", garage.config());
-    let mut rig = Rig::start(Setup::without_student().config(&config)).await;
-    let client = Client::new(rig.connect().await).await;
+    let (folder, mut rig, client) = keeping(&garage, "").await;
     let policy = &client.policy;
     policy.commit(0, "").await.unwrap_err();
     stage(policy, &garage.update(2, |_| {})).await.unwrap();
@@ -68,10 +74,7 @@ async fn every_step_of_an_update_is_on_record_and_a_refused_one_with_the_error_t
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_that_hides_nothing_is_told_again_under_the_policy_that_is_put_in_force() {
     let garage = Garage::new();
-    let folder = garage.at("journal");
-    let config = format!("{}[journal]\nfolder = {folder:?}\nredact = [\"utterence\"]\n", garage.config());
-    let mut rig = Rig::start(Setup::without_student().config(&config)).await;
-    let client = Client::new(rig.connect().await).await;
+    let (_, mut rig, client) = keeping(&garage, "redact = [\"utterence\"]\n").await;
     stage(&client.policy, &garage.update(2, without("ac-needs-fan"))).await.unwrap();
     client.policy.activate(0, "").await.unwrap();
     rig.signal("TERM");
@@ -84,10 +87,7 @@ async fn a_name_that_hides_nothing_is_told_again_under_the_policy_that_is_put_in
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_that_changes_nothing_is_announced_to_nobody_and_recorded_as_such() {
     let garage = Garage::new();
-    let folder = garage.at("journal");
-    let config = format!("{}[journal]\nfolder = {folder:?}\n", garage.config());
-    let mut rig = Rig::start(Setup::without_student().config(&config)).await;
-    let client = Client::new(rig.connect().await).await;
+    let (folder, mut rig, client) = keeping(&garage, "").await;
     let policy = &client.policy;
     stage(policy, &garage.update(3, |_| {})).await.unwrap();
     policy.activate(3, "").await.unwrap();
