@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::{Exhausted, View};
 use crate::model::{ToolCall, Value, Words};
 use crate::policy::{Hit, PhraseRole, Reading};
-use crate::state::{NowField, is_address, is_mail, is_phone};
+use crate::state::{NowField, digits, is_address, is_mail, is_phone};
 use crate::tools::ToolIx;
 
 /// How many look-ups lie between what was said and what is used, at most: a name, its identifier, the route there.
@@ -103,7 +103,6 @@ fn is_given(view: &View<'_>, value: &str) -> bool {
 
 /// Whether the driver's latest words hold an address or a number themselves.
 fn is_said(driver: &Reading<'_>, value: &str) -> bool {
-    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     let spoken = || digits(driver.words().spaced());
     driver.words().iter().any(|(_, word)| word == value.to_lowercase())
         || (is_phone(value) && spoken().len() >= 5 && digits(value).ends_with(spoken().trim_start_matches('0')))
