@@ -3,6 +3,9 @@ SHELL := /bin/bash
 SCORE := ../shared/score
 CARBENCH := ../shared/carbench
 
+# Another obligato with all features, where there is one: a `cargo run` after a `cargo test` builds half of the crates again.
+OBLIGATO ?= cargo run --quiet --all-features --bin obligato --
+
 .DEFAULT_GOAL := help
 .PHONY: help demo build test lint fmt differential bench report score policies critic man reference fuzz fuzz-keep soak start cross cross-twice cross-test verify-work bench-qemu yocto-check
 
@@ -24,20 +27,20 @@ differential: ## Our programs against cedar-policy over 1.2 million random reque
 
 fmt: ## Lay out the code and the rules of every policy set
 	cargo fmt
-	cargo run --quiet --all-features --bin obligato -- fmt policies/cabin
-	cargo run --quiet --all-features --bin obligato -- fmt tests/policies/kitchen
+	$(OBLIGATO) fmt policies/cabin
+	$(OBLIGATO) fmt tests/policies/kitchen
 ifneq ($(wildcard $(CARBENCH)),)
-	cargo run --quiet --all-features --bin obligato -- fmt policies/car-bench --tools $(CARBENCH)/tools.json
+	$(OBLIGATO) fmt policies/car-bench --tools $(CARBENCH)/tools.json
 endif
 
 lint: ## Formatting, clippy and documentation, warnings are errors
 	cargo fmt --check
 	cargo clippy --all-targets --all-features -- -D warnings
 	cargo clippy --no-default-features --features kuksa --bins -- -D warnings
-	cargo run --quiet --all-features --bin obligato -- fmt --check policies/cabin
-	cargo run --quiet --all-features --bin obligato -- fmt --check tests/policies/kitchen
+	$(OBLIGATO) fmt --check policies/cabin
+	$(OBLIGATO) fmt --check tests/policies/kitchen
 ifneq ($(wildcard $(CARBENCH)),)
-	cargo run --quiet --all-features --bin obligato -- fmt --check policies/car-bench --tools $(CARBENCH)/tools.json
+	$(OBLIGATO) fmt --check policies/car-bench --tools $(CARBENCH)/tools.json
 endif
 	RUSTDOCFLAGS='-D warnings' cargo doc --all-features --no-deps --quiet
 
@@ -48,7 +51,7 @@ report: ## One page with charts: small models on the cabin's scenarios, with the
 	cross/report
 
 policies: ## Compile the policy sets to the blobs that are checked in
-	cargo run --quiet --all-features --bin obligato -- compile policies/cabin -o policies/cabin/cabin.obl
+	$(OBLIGATO) compile policies/cabin -o policies/cabin/cabin.obl
 
 critic: ## Criticise the policy sets: rules that never fire, contradict each other, cannot be satisfied
 	cargo build --quiet --all-features --bin obligato
