@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::{Exhausted, View};
 use crate::model::{Finding, Tier, Words};
-use crate::obligations::phones;
+use crate::obligations::{is_plain_yes, phones};
 use crate::policy::Reading;
 use crate::state::{Owners, digits, is_mail, is_phone, same};
 use crate::tools::{Param, ParamType};
@@ -160,11 +160,14 @@ fn given(view: &View<'_>, at: usize, argument: &str, value: &str) -> Result<Give
     {
         return Ok(Given::Yes);
     }
-    for said in view.heard()?.iter().chain(view.spoken()?.iter().filter(|said| said.words().asks())) {
+    for said in view.heard()?.iter() {
         view.spend(said.words().len())?;
         if says(said, value) {
             return Ok(Given::Yes);
         }
+    }
+    if is_agreed(view, value)? {
+        return Ok(Given::Yes);
     }
     let tool = call.and_then(|call| view.policy.inventory.get(call.tool.as_str()));
     let param = tool.and_then(|tool| tool.param(argument));
@@ -179,6 +182,18 @@ fn given(view: &View<'_>, at: usize, argument: &str, value: &str) -> Result<Give
         }
     }
     Ok(text.map_or(Given::No, Given::InText))
+}
+
+/// Whether the assistant asked about an address and the driver's next words were a yes: whatever else he said left
+/// it where it was found.
+fn is_agreed(view: &View<'_>, value: &str) -> Result<bool, Exhausted> {
+    for (asked, answer) in view.exchanges()? {
+        view.spend(asked.words().len())?;
+        if asked.words().asks() && is_plain_yes(answer) && says(asked, value) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether somebody said an address or a number, in whatever groups.

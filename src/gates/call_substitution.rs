@@ -3,7 +3,7 @@
 use super::offers::{share_an_attribute, verbs};
 use super::{Exhausted, Findings, View, gate, mood, stored, wish};
 use crate::model::{Finding, Tier, ToolCall};
-use crate::obligations::is_plain_yes;
+use crate::obligations::{declined, is_plain_yes};
 use crate::policy::{Hit, Meaning, PhraseRole, Reading};
 use crate::tools::ToolIx;
 
@@ -16,7 +16,7 @@ gate! {
     ///
     /// # Blocks
     /// A call of exactly what the driver said not to do ("don't start the navigation yet"), until the driver
-    /// names it again or says yes to a question. A call on another item than the driver's latest words
+    /// names it again or says yes to a question, and of what he was just asked about and turned down. A call on another item than the driver's latest words
     /// name, or the opposite switch, where no rule, preference, earlier wish or question explains it; any write in
     /// a conversation in which the driver asked for nothing at all; and one of what he only asked about, denied or
     /// wants to be reminded of, until he says yes to it. When the driver asked to take something away, a call that
@@ -35,7 +35,12 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
     for (at, call) in view.draft.calls.iter().enumerate().filter(|(_, c)| c.by.is_none()) {
         let tool = view.policy.inventory.position(call.tool.as_str());
         let Some(tool) = tool.filter(|t| view.policy.inventory.at(*t).is_some_and(|t| t.is_write())) else { continue };
-        if let Some(words) = forbidden(view, tool)? {
+        // A call that needs a yes is asked about anew, and says what became of the last one.
+        let owes_a_yes = view.owed.consents.iter().any(|debt| debt.call == at);
+        if let Some(words) = (!owes_a_yes).then(|| turned_down(view, call)).flatten() {
+            let because = format!("the driver was asked about {call} and said \"{words}\"");
+            findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
+        } else if let Some(words) = forbidden(view, tool)? {
             let because = format!("{call} is what the driver said not to do: \"{words}\"");
             findings.push(Finding::new(NAME, Tier::Hard, because).at(at));
         } else if let Some(because) = wish::strayed(view, call, tool)? {
@@ -46,6 +51,11 @@ fn check(view: &View<'_>, findings: &mut Findings) -> Result<(), Exhausted> {
         }
     }
     substituted(view, findings)
+}
+
+/// The driver's last words, where they turn down exactly this call.
+fn turned_down<'h>(view: &View<'h>, call: &ToolCall) -> Option<&'h str> {
+    declined(view.policy, view.history, call, || view.shall_i(call))
 }
 
 /// Why a write is nothing that was asked for, where a yes to exactly this call would settle it.

@@ -106,7 +106,7 @@ fn nouns(reading: &Reading<'_>, tool: ToolIx) -> Vec<u16> {
 
 /// Whether a message of the driver agrees to a question that names the tool.
 fn agreed(view: &View<'_>, said: &Utterance, answer: &Reading<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
-    let mut questions = view.history.spoken().iter().rev().zip(view.spoken()?.iter());
+    let mut questions = view.answered().iter().rev().zip(view.spoken()?.iter());
     let question = questions.find(|(asked, _)| asked.step < said.step);
     let names = question.is_some_and(|(_, reading)| reading.words().asks() && reading.names(tool));
     Ok(names && answer.has(PhraseRole::Yes))

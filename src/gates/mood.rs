@@ -13,9 +13,11 @@ const KEPT: usize = 3;
 pub(super) fn unasked(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, Exhausted> {
     // Most requests have none of these words, and then nothing more is to be looked at.
     let marks = [PhraseRole::Inquiry, PhraseRole::AskValue, PhraseRole::Unasked];
-    if !view.driver().is_some_and(|latest| marks.iter().any(|role| latest.has(*role))) {
+    if !view.heard()?.iter().take(KEPT).any(|said| marks.iter().any(|role| said.has(*role))) {
         return Ok(None);
     }
+    // A yes to nothing asks for nothing.
+    let asked = view.spoken()?.iter().next().is_some_and(|said| said.words().asks());
     let mut unasked = None;
     for (back, driver) in view.heard()?.iter().take(KEPT).enumerate() {
         view.spend(driver.words().len())?;
@@ -24,7 +26,7 @@ pub(super) fn unasked(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, E
             return Ok(None);
         }
         for sentence in 0..driver.words().sentences() {
-            let idle = is_idle(driver, sentence);
+            let idle = is_idle(driver, sentence, asked) || (!named && asks(driver, sentence));
             // `Then do it` needs no name; before that only a request for this very thing counts.
             if !idle && (back == 0 || named) {
                 return Ok(None);
@@ -36,24 +38,31 @@ pub(super) fn unasked(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, E
     Ok(unasked)
 }
 
-/// Whether a sentence asks for nothing to be done: it inquires, denies, reminds, or greets.
-fn is_idle(driver: &Reading<'_>, sentence: u16) -> bool {
-    let unasked = driver.sentence_has(sentence, PhraseRole::Unasked);
-    let may_ask = [PhraseRole::Wish, PhraseRole::Yes].iter().any(|role| driver.sentence_has(sentence, *role));
-    if unasked || may_ask {
+/// Whether a sentence asks for nothing to be done: it inquires, denies, reminds, or greets. `asked` says whether there
+/// is a question that a yes may be to.
+fn is_idle(driver: &Reading<'_>, sentence: u16, asked: bool) -> bool {
+    let has = |role| driver.sentence_has(sentence, role);
+    let unasked = has(PhraseRole::Unasked);
+    if unasked || has(PhraseRole::Wish) || (asked && has(PhraseRole::Yes)) {
         return unasked;
     }
     let inside = || driver.words().iter().enumerate().filter(|(_, (word, _))| word.sentence == sentence);
     let covered = |at: usize, by: &[PhraseRole]| {
         driver.hits().iter().any(|h| h.start <= at && at < h.end && by.iter().any(|role| h.is(*role)))
     };
-    let (before, beside) =
-        ([PhraseRole::Greeting, PhraseRole::No], [PhraseRole::Greeting, PhraseRole::No, PhraseRole::Courtesy]);
+    let before = [PhraseRole::Greeting, PhraseRole::No, PhraseRole::Yes];
+    let beside = [PhraseRole::Greeting, PhraseRole::No, PhraseRole::Yes, PhraseRole::Courtesy];
     // `Hey, is the …`: a clause of small words says nothing by itself.
     let idle =
         |clause: u16| inside().filter(|(_, (word, _))| word.clause == clause).all(|(at, _)| covered(at, &beside));
     let mut rest = inside().filter(|(_, (word, _))| !idle(word.clause));
     rest.find(|(at, _)| !covered(*at, &before) || is_opening(driver, *at)).is_none_or(|(at, _)| is_opening(driver, at))
+}
+
+/// Whether a sentence is a question and no request in the form of one.
+pub(super) fn asks(driver: &Reading<'_>, sentence: u16) -> bool {
+    let requests = [PhraseRole::Wish, PhraseRole::Yes, PhraseRole::Modal, PhraseRole::Change, PhraseRole::Proceed];
+    driver.words().is_question(sentence) && !requests.iter().any(|role| driver.sentence_has(sentence, *role))
 }
 
 /// Whether an inquiry begins at a word. One by a word that also begins wishes (`what I want is …`) has its sign.

@@ -1,17 +1,23 @@
 //! Whether anything that was said has to do with what a tool acts on.
 
+use super::mood::asks;
 use super::said::{names, says_unit};
 use super::{Exhausted, View, stored};
 use crate::policy::{Reading, SHORTEST};
 use crate::tools::ToolIx;
 
-/// Whether either side spoke of what a tool acts on, or of what a rule ties it to, or a stored preference
-/// does. A word of its name, of how people call it or of what it can be set to is enough: `fan` for the
+/// Whether the driver spoke of what a tool acts on or of what a rule ties it to, or went into what the assistant
+/// said of it, or a stored preference is about it. A word of its name, of how people call it or of what it can be set to is enough: `fan` for the
 /// airflow, `headlights` for the beams. A small model that understood nothing drafts something else.
 pub(super) fn is_spoken_of(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
     let Some(subject) = view.policy.subject(tool) else { return Ok(false) };
-    let said = || Ok(view.heard()?.iter().chain(view.spoken()?.iter()));
-    if said()?.any(|reading| subject.tied.iter().any(|t| names(view.policy, reading, *t))) {
+    let is_named = |reading: &Reading<'_>| subject.tied.iter().any(|t| names(view.policy, reading, *t));
+    if view.heard()?.iter().any(is_named) {
+        return Ok(true);
+    }
+    // What the assistant said is spoken of where the driver went into it: a question of his own leaves it.
+    let follows = |answer: &Reading<'_>| !(0..answer.words().sentences()).all(|s| asks(answer, s));
+    if view.exchanges()?.into_iter().any(|(said, answer)| follows(answer) && is_named(said)) {
         return Ok(true);
     }
     for reading in view.heard()?.iter() {

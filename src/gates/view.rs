@@ -113,12 +113,30 @@ impl<'a> View<'a> {
         self.lately(&self.heard, self.history.driver())
     }
 
-    /// What was last said to the driver, latest first, read once for all gates.
+    /// What was last said to the driver and answered by him, latest first, read once for all gates: words of the
+    /// assistant explain nothing that it then does before the driver has said something to them.
     ///
     /// # Errors
     /// [`Exhausted`] when the budget does not last.
     pub fn spoken(&self) -> Result<Lately<'_, 'a>, Exhausted> {
-        self.lately(&self.spoken, self.history.spoken())
+        self.lately(&self.spoken, self.answered())
+    }
+
+    /// The messages of [`spoken`](Self::spoken), oldest first.
+    pub fn answered(&self) -> &'a [Utterance] {
+        let (spoken, answer) = (self.history.spoken(), self.history.driver().last().map_or(0, |said| said.step));
+        spoken.get(..spoken.partition_point(|said| said.step < answer)).unwrap_or_default()
+    }
+
+    /// The messages of [`spoken`](Self::spoken), each with what the driver said next.
+    ///
+    /// # Errors
+    /// [`Exhausted`] when the budget does not last.
+    pub fn exchanges(&self) -> Result<Vec<(&Reading<'a>, &Reading<'a>)>, Exhausted> {
+        let heard: Vec<_> = self.history.driver().iter().rev().zip(self.heard()?.iter()).collect();
+        let spoken = self.answered().iter().rev().zip(self.spoken()?.iter());
+        let next = |step: usize| heard.iter().take_while(|(said, _)| said.step > step).last();
+        Ok(spoken.filter_map(|(said, reading)| Some((reading, next(said.step)?.1))).collect())
     }
 
     /// One side's messages; the first gate that looks at them pays for reading all.

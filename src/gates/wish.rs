@@ -10,7 +10,7 @@ use super::said::names;
 use super::{Exhausted, View, stored};
 use crate::model::ToolCall;
 use crate::obligations::Said;
-use crate::policy::{Hit, PhraseRole, Reading};
+use crate::policy::{Hit, Meaning, PhraseRole, Reading};
 use crate::state::{ItemRef, SetFrom, Side};
 use crate::tools::{Tool, ToolIx};
 
@@ -41,10 +41,11 @@ pub(super) fn strayed(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<
     Ok(other_item(view, &said, call, tool, known)?.or_else(|| other_switch(view, &said, call, tool)))
 }
 
-/// Whether a write of the student must follow from what was said: it sets something, not by identifiers, which are
-/// judged by themselves, no rule demands it, and nobody said yes to exactly this call.
+/// Whether a write of the student must follow from what was said: it sets something or reaches outside, not by
+/// identifiers, which are judged by themselves, no rule demands it, and nobody said yes to exactly this call.
 pub(super) fn needs_wish(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> bool {
-    let changes = view.policy.model.tool(tool).is_some_and(|e| !e.sets.is_empty());
+    let changes = view.policy.model.tool(tool).is_some_and(|e| !e.sets.is_empty())
+        || view.policy.inventory.at(tool).is_some_and(|t| t.outward);
     // What an identifier stands for is what was spoken of: `take me to Bonn` names no navigation.
     let identifiers = view.history.identifiers();
     let opaque = |value: &Json| value.as_str().is_some_and(|word| identifiers.looks_like_one(word));
@@ -58,8 +59,15 @@ pub(super) fn needs_wish(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> bool
 
 /// Why a write has nothing to do with anything that was said, if it has not.
 pub(super) fn unrelated(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<Option<String>, Exhausted> {
-    let related = is_spoken_of(view, tool)?;
+    let related = is_spoken_of(view, tool)? || is_ordered(view, tool)?;
     Ok((!related).then(|| format!("nothing that was said has to do with {call}; draft what was asked for, or ask")))
+}
+
+/// Whether the driver said what a tool that reaches outside does: `ring Anna` names no phone. What is done inside the
+/// car shares its verbs with too much else.
+fn is_ordered(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
+    let outward = view.policy.inventory.at(tool).is_some_and(|t| t.outward);
+    Ok(outward && view.heard()?.iter().any(|said| said.hits().iter().any(|h| h.means(Meaning::Verb(tool)))))
 }
 
 /// Whether a sentence names what a tool acts on, and nothing that another write acts on.

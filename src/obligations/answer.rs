@@ -223,12 +223,27 @@ pub fn is_plain_yes(answer: &Reading<'_>) -> bool {
     (0..words.sentences()).any(|s| yes(&s)) && !answer.hits().iter().any(|h| spoils(&h))
 }
 
+/// Whether an answer is a no, or a yes that is put off or hangs on something: `No, leave it`, `Yes, but not now`.
+pub(super) fn turns_down(answer: &Reading<'_>) -> bool {
+    let no = |s| opens_with(answer, s, PhraseRole::No);
+    let put_off = |s: u16| {
+        let off = [PhraseRole::Qualifier, PhraseRole::Contingent, PhraseRole::Future, PhraseRole::Clock];
+        opens_with_yes(answer, s) && off.iter().any(|role| answer.sentence_has(s, *role))
+    };
+    let sentences = || 0..answer.words().sentences();
+    (sentences().any(no) && !answer.has(PhraseRole::Yes)) || sentences().any(put_off)
+}
+
 fn opens_with_yes(answer: &Reading<'_>, sentence: u16) -> bool {
+    opens_with(answer, sentence, PhraseRole::Yes)
+}
+
+fn opens_with(answer: &Reading<'_>, sentence: u16, role: PhraseRole) -> bool {
     let words = answer.words();
     let mut at = start(answer, sentence);
     while words.get(at).is_some_and(|w| w.sentence == sentence) {
         let here = || answer.hits().iter().filter(|h| h.start == at);
-        if here().any(|h| h.is(PhraseRole::Yes)) {
+        if here().any(|h| h.is(role)) {
             return true;
         }
         match here().filter(|h| h.is(PhraseRole::Courtesy)).map(|h| h.end).max() {

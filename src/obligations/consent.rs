@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::answer::{Proposal, turns_down};
 use super::naming::Said;
 use super::preferences::stored_preferences;
 use super::proposal::proposal;
@@ -85,6 +86,36 @@ pub fn consent(policy: &Policy, history: &History, call: &ToolCall, since: Optio
         return Consent::Stale;
     }
     Consent::Given
+}
+
+/// The driver's last words, where they turn down exactly this call: the question before them proposed it with every
+/// argument, or is the harness's `own` one for it. Whatever else was said of it before, it is not wanted now.
+pub fn declined<'h>(
+    policy: &Policy,
+    history: &'h History,
+    call: &ToolCall,
+    own: impl FnOnce() -> String,
+) -> Option<&'h str> {
+    let exchange = Exchange::last(history).filter(|_| !history.grants(&call.key()))?;
+    let answer = policy.lexicon().read(Arc::clone(&exchange.answer.words));
+    if !turns_down(&answer) {
+        return None;
+    }
+    let tool = policy.inventory.position(call.tool.as_str())?;
+    let description = policy.inventory.at(tool)?;
+    let question = policy.lexicon().read(Arc::clone(&exchange.question.words));
+    let agreed = if *exchange.question.text == *own() {
+        Proposal::own(policy, &question, std::slice::from_ref(call)).agreed(&answer)
+    } else {
+        let proposal = proposal(policy, &question, tool, call)?;
+        let asking = Said::only(&question, proposal.asking.clone()).written(&exchange.question.text);
+        let mut arguments = call.arguments.iter();
+        let named = arguments.all(|(name, value)| {
+            description.param(name).is_some_and(|param| asking.names(policy, history, tool, param, value))
+        });
+        !named || proposal.agreed(&answer)
+    };
+    (!agreed).then_some(&*exchange.answer.text)
 }
 
 /// What the driver's last words are to a call after `earlier` ones of the same draft, any of which may use

@@ -34,7 +34,7 @@ mod settle;
 pub use answer::{Proposal, is_plain_yes};
 #[cfg(test)]
 pub(crate) use consent::consent_after;
-pub use consent::{Consent, consent, granted};
+pub use consent::{Consent, consent, declined, granted};
 pub use debts::{Breach, Conflict, ConsentDebt, Debt, Disclosure, Excess, Hint, Owed, ReadDebt, Settled, Unread};
 pub use engine::{owed, visit};
 pub use failure::on_failure;
