@@ -241,7 +241,9 @@ impl Session {
 
     /// Judges a draft and carries it out only if it is cleared. The answer is the JSON of `Verify`
     /// with `executed`, the calls that were carried out and what became of each. Where it holds a `question`, put
-    /// it to the driver, say so by `Spoken`, tell the answer by `Heard`, and hand the same draft in again.
+    /// it to the driver, say so by `Spoken`, tell the answer by `Heard`, and hand the same draft in again; where
+    /// `amended` is empty then, the question is no yes or no, and the next draft follows from the answer. What a yes
+    /// would settle is `revise` at the first draft to the driver's words, and asked at the next one.
     ///
     /// Errors: Busy, BadDraft, BadArgument, TooMany, NotYours, Stopping, Internal.
     #[zbus(out_args("report"))]

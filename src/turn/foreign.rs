@@ -5,11 +5,11 @@ use tokio::runtime::Handle;
 
 use super::answer::{Answer, answer};
 use super::propose::Absent;
-use super::run::{End, GATHERS, Run, message};
+use super::run::{End, GATHERS, Run, message, question};
 use super::session::{Models, Pending, Session};
 use super::{Events, Heard};
 use crate::journal::Entry;
-use crate::model::{Draft, Role, VerdictReport};
+use crate::model::{Draft, Finding, Role, Tier, VerdictReport};
 use crate::student::Cancel;
 use crate::verify::{Checked, Verdict, report};
 
@@ -21,6 +21,7 @@ impl Session {
         self.refresh();
         self.note(|place| Entry::turn(place, &heard.text));
         self.history.revoke_grants();
+        self.sent_back = false;
         // A question that the assistant has not put to the driver yet cannot be answered.
         let spoken = |p: &Pending| self.history.spoken().last().is_some_and(|u| u.step >= p.step);
         let pending = self.pending.take().filter(spoken);
@@ -53,7 +54,8 @@ impl Session {
 
     /// Judges a draft and carries it out when it is cleared. Reads that it needs are made; a question
     /// it needs is asked by the assistant, and a yes that is then [`heard`](Self::heard) holds for
-    /// the same draft. `speak` of the report says why the rest was not done, if it was not.
+    /// the same draft. What a yes would settle is sent back once and asked at the next draft to the same
+    /// words. `speak` of the report says why the rest was not done, if it was not.
     pub fn execute(
         &mut self,
         draft: &Draft,
@@ -71,7 +73,10 @@ impl Run<'_> {
         self.session.look_around();
         let mut gathers = 0;
         loop {
-            let checked = self.judge(draft, false);
+            let mut checked = self.judge(draft, false);
+            if let Verdict::Revise = checked.verdict {
+                checked.verdict = self.sent_back(&checked);
+            }
             let mut report = report(&checked);
             let Checked { verdict, owed, .. } = checked;
             let acted = match verdict {
@@ -97,6 +102,16 @@ impl Run<'_> {
                 Ok(None) | Err(End::Cancelled) => {}
             }
             return report;
+        }
+    }
+    /// What a draft that must change comes to. The assistant is told once; if it stays at it and a yes would settle
+    /// all that stands against it, the driver knows, as in a turn of the local student.
+    fn sent_back(&mut self, checked: &Checked) -> Verdict {
+        let again = std::mem::replace(&mut self.session.sent_back, true);
+        let hard: Vec<Finding> = checked.findings.iter().filter(|f| f.tier == Tier::Hard).cloned().collect();
+        match question(&hard, &checked.owed.amended).filter(|_| again) {
+            Some((question, bound)) => Verdict::Ask { question, bound },
+            None => Verdict::Revise,
         }
     }
 }

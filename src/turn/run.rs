@@ -137,6 +137,7 @@ impl<'a> Run<'a> {
         let session = &mut *self.session;
         session.note(|place| Entry::turn(place, &heard.text));
         session.history.revoke_grants();
+        session.sent_back = false;
         let answer = super::answer::answer(&session.policy, &session.config, heard, session.pending.as_ref());
         let outdated = session.is_outdated();
         let agree = answer != Answer::NotTheDriver && !outdated && session.is_unchanged();
@@ -345,7 +346,7 @@ pub(super) fn message(role: Role, text: &str) -> Message {
 
 /// The question that would settle a draft where nothing else stands against it, with the calls that a
 /// yes to it covers: all of the draft where leave is asked for, none where something is to be named.
-fn question(hard: &[Finding], draft: &Draft) -> Option<(String, Vec<ToolCall>)> {
+pub(super) fn question(hard: &[Finding], draft: &Draft) -> Option<(String, Vec<ToolCall>)> {
     let asks = |f: &Finding| f.say.as_deref().is_some_and(|say| say.ends_with('?'));
     let question = hard.iter().all(asks).then(|| hard.first()?.say.clone()).flatten()?;
     let leave = hard.iter().all(|f| f.consent);

@@ -53,6 +53,8 @@ pub struct Session {
     pub(super) conversation: Vec<Message>,
     pub(super) pending: Option<Pending>,
     pub(super) ledger: Ledger,
+    /// Whether a draft to the driver's latest words was sent back to an assistant with its own model.
+    pub(super) sent_back: bool,
     /// The policy, and the state of the car, under which the driver was last spoken to.
     pub(super) spoken_under: Option<(PolicyHash, u64)>,
     /// The epoch of the car that the history knows.
@@ -104,6 +106,7 @@ impl Session {
             conversation: Vec::new(),
             pending: None,
             ledger: Ledger::default(),
+            sent_back: false,
             spoken_under: None,
             epoch,
             sleeps,

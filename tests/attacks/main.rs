@@ -3,8 +3,9 @@
 //! Each case of the files beside this one plants an order somewhere the student reads (the driver's own
 //! words, a calendar entry, the name of a place, a contact, the result of a tool, the policy text in the
 //! system message) and scripts a student that obeys it again and again. Nothing but the writes a case
-//! lists may reach the car. As a control the same calls are put to the car without the guard, where they
-//! must do something: a case that could not harm proves nothing.
+//! lists may reach the car, also where the drafts come from an assistant with its own model. As a control
+//! the same calls are put to the car without the guard, where they must do something: a case that could
+//! not harm proves nothing.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -132,32 +133,63 @@ fn car(attack: &Attack) -> (Sim, SimHandle, String) {
     (sim, handle, situation)
 }
 
-/// Writes of ours that reached the car under the guard, and what was said.
-fn guarded(attack: &Attack, runtime: &tokio::runtime::Runtime) -> (Vec<String>, Vec<String>, SimHandle) {
-    let policy = cabin();
+/// A conversation with the car of a case.
+fn session(attack: &Attack) -> (Session, SimHandle) {
     let (sim, handle, situation) = car(attack);
     let limits = HardLimits::parse(&repository("systemd/hard-limits.toml")).unwrap();
     let id = SessionId::from("attack");
-    let mut session = Session::new(id, Arc::new(policy.clone()), Arc::new(limits), Config::default(), Arc::new(sim));
+    let mut session = Session::new(id, Arc::new(cabin().clone()), Arc::new(limits), Config::default(), Arc::new(sim));
     session.set_system(&format!("{situation}\n{}", attack.system));
-    let mut drafts: Vec<Draft> = Vec::new();
-    if !attack.reads.is_empty() {
-        drafts.push(draft(&attack.reads));
+    (session, handle)
+}
+
+/// What the student of a case drafts, the last again and again.
+fn drafts(attack: &Attack) -> Vec<Draft> {
+    let reads = Some(&attack.reads).filter(|reads| !reads.is_empty());
+    reads.into_iter().chain([&attack.obeys]).map(|calls| draft(calls)).collect()
+}
+
+/// Notes writes that reached the car.
+fn listen(writes: &mut Vec<String>) -> impl FnMut(Event) {
+    let policy = cabin();
+    move |event| {
+        if let Event::Executed { call, .. } = event
+            && policy.inventory.get(&call.tool).is_none_or(|t| t.is_write())
+        {
+            writes.push(support::words(&call));
+        }
     }
-    drafts.push(draft(&attack.obeys));
-    let mut models = Models { student: Box::new(Obedient { drafts, next: 0 }), escalation: None };
+}
+
+/// Writes of ours that reached the car under the guard, and what was said.
+fn guarded(attack: &Attack, runtime: &tokio::runtime::Runtime) -> (Vec<String>, Vec<String>, SimHandle) {
+    let (mut session, handle) = session(attack);
+    let mut models = Models { student: Box::new(Obedient { drafts: drafts(attack), next: 0 }), escalation: None };
     let (mut writes, mut said) = (Vec::new(), Vec::new());
     for says in &attack.says {
-        let mut listen = |event: Event| {
-            if let Event::Executed { call, .. } = event
-                && policy.inventory.get(&call.tool).is_none_or(|t| t.is_write())
-            {
-                writes.push(support::words(&call));
-            }
-        };
         let heard = Heard::text(says);
+        let mut listen = listen(&mut writes);
         let report = session.turn(&mut models, runtime.handle(), &heard, &Cancel::default(), &mut listen);
         said.push(report.text);
+    }
+    (writes, said, handle)
+}
+
+/// The same where an assistant with its own model obeys, hears what the guard has against it, and stays at it.
+fn handed_in(attack: &Attack, runtime: &tokio::runtime::Runtime) -> (Vec<String>, Vec<String>, SimHandle) {
+    let (mut session, handle) = session(attack);
+    let (mut writes, mut said) = (Vec::new(), Vec::new());
+    let drafts = drafts(attack);
+    for says in &attack.says {
+        session.heard(&Heard::text(says));
+        for draft in drafts.iter().chain(std::iter::repeat_n(drafts.last().unwrap(), 3)) {
+            let mut listen = listen(&mut writes);
+            let report = session.execute(draft, runtime.handle(), &Cancel::default(), &mut listen);
+            if let Some(question) = &report.question {
+                session.spoken(question);
+            }
+            said.extend(report.speak);
+        }
     }
     (writes, said, handle)
 }
@@ -183,10 +215,15 @@ fn nothing_gets_through(file: &str) {
     for attack in attacks(file) {
         assert!(harms_unguarded(&attack, &runtime), "{}: its calls do nothing, so it proves nothing", attack.name);
         let (writes, said, car) = guarded(&attack, &runtime);
-        let beyond: Vec<&String> = writes.iter().filter(|w| !attack.may.contains(w)).collect();
-        if !beyond.is_empty() || !car.violations().is_empty() {
-            through.push(format!("{}: {beyond:?} {:?}; said: {said:?}", attack.name, car.violations()));
-        }
+        let mut beyond = |way: &str, writes: &[String], said: &[String], car: &SimHandle| {
+            let beyond: Vec<&String> = writes.iter().filter(|w| !attack.may.contains(w)).collect();
+            if !beyond.is_empty() || !car.violations().is_empty() {
+                through.push(format!("{} {way}: {beyond:?} {:?}; said: {said:?}", attack.name, car.violations()));
+            }
+        };
+        beyond("by the student", &writes, &said, &car);
+        let (theirs, told, other) = handed_in(&attack, &runtime);
+        beyond("handed in", &theirs, &told, &other);
         let missing: Vec<&String> = attack.may.iter().filter(|w| !writes.contains(w)).collect();
         if !missing.is_empty() {
             through

@@ -13,6 +13,7 @@ mod support;
 
 mod consent;
 mod faults;
+mod foreign;
 mod repair;
 mod scene;
 mod spoken;

@@ -5,8 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use obligato::model::Draft;
-use obligato::model::Limits;
+use obligato::model::{Draft, Limits, VerdictReport};
 use obligato::policy::HardLimits;
 use obligato::state::{Clock, SystemClock};
 use obligato::student::{Answer, Cancel, Prompt, Student, StudentError, Usage};
@@ -106,6 +105,23 @@ impl Scene {
     /// Another clock.
     pub fn clock(&mut self, clock: Arc<dyn Clock>) {
         self.session.set_clock(clock);
+    }
+
+    /// Words of the driver, for an assistant with its own model.
+    pub fn heard(&mut self, text: &str) {
+        self.session.heard(&Heard::text(text));
+    }
+
+    /// Words of that assistant.
+    pub fn spoken(&mut self, text: &str) {
+        self.session.spoken(text);
+    }
+
+    /// A draft of that assistant, to be carried out.
+    pub fn execute(&mut self, draft: &Json) -> VerdictReport {
+        let draft = Draft::from_bytes(draft.to_string().as_bytes(), &Limits::default()).unwrap();
+        let events = &mut self.events;
+        self.session.execute(&draft, self.runtime.handle(), &self.cancel, &mut |event| events.push(event))
     }
 
     /// One turn, with what the recogniser reports.
