@@ -109,6 +109,9 @@ do_install:append() {
             grep -q '^kind = "none"' $config || bbfatal "obligato.toml has no line for the student any more"
         fi
     fi
+    if grep -q '^kind = "sim"' $config; then
+        bbwarn "the image drives a simulated car; see yocto/README.md, Before the first car"
+    fi
 
     # Units, users' folders, the bus.
     install -d ${D}${systemd_system_unitdir}/obligatod.service.d
