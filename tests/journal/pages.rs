@@ -18,7 +18,8 @@ fn commands() -> BTreeSet<String> {
 
 /// The part of the Yocto recipe that installs what `obligato man` wrote.
 fn installing() -> String {
-    let recipe = root().join("yocto/meta-obligato/recipes-obligato/obligato/obligato_0.1.0.bb");
+    let name = format!("obligato_{}.bb", env!("CARGO_PKG_VERSION"));
+    let recipe = root().join("yocto/meta-obligato/recipes-obligato/obligato").join(name);
     let text = fs::read_to_string(recipe).unwrap();
     let begin = text.find("    if [ -n \"${OBLIGATO_MAN}\" ]; then").unwrap();
     let end = text[begin..].find("\n    fi\n").unwrap() + "\n    fi\n".len();

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use obligato::policy::update::{SecretKey, sign_keys};
+
 use super::car::{Garage, sick, stage};
 use super::rig::{Client, Rig, Setup, root};
 
@@ -188,6 +190,24 @@ async fn swupdate_calls_the_script_before_after_and_on_failure() {
     assert_eq!(call("postinst"), 10);
     assert_eq!(call("postfailure"), 0);
     assert_eq!(bench.versions().await, (2, 2, false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_keys_that_goes_along_is_taken_before_the_update_that_it_vouches_for() {
+    for (tool, folder) in [(Tool::Rauc, "bundle"), (Tool::SwUpdate, "delivered"), (Tool::Mender, "tree/files")] {
+        let mut bench = Bench::new().await;
+        let list = bench.folder(folder).join("cabin.keys");
+        let next = SecretKey::generate().unwrap();
+        let before = bench.garage.key.public();
+        fs::write(&list, sign_keys(1, &[next.public()], &[before], &bench.garage.root).unwrap()).unwrap();
+        bench.garage.key = next;
+        assert_eq!(bench.deliver(tool, &bench.garage.update(2, |_| {})), 0, "{tool:?}");
+        assert_eq!(bench.versions().await, (2, 2, false), "{tool:?}");
+        // A list that is none ends the delivery with its reason, and nothing is installed.
+        fs::write(&list, "OBLIKEYS").unwrap();
+        assert_eq!(bench.deliver(tool, &bench.garage.update(3, |_| {})), 10, "{tool:?}");
+        assert_eq!(bench.versions().await, (2, 2, false), "{tool:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,13 +5,19 @@ SECTION = "base"
 CVE_PRODUCT = "obligato"
 LICENSE = "Apache-2.0"
 
-inherit core-image testimage
+inherit core-image features_check testimage
 
-IMAGE_INSTALL = "packagegroup-core-boot packagegroup-obligato obligato-ptest ${CORE_IMAGE_EXTRA_INSTALL}"
+REQUIRED_DISTRO_FEATURES = "ptest systemd"
+
+# systemd-analyze is a package of its own, which nothing draws in.
+IMAGE_INSTALL = "\
+    packagegroup-core-boot packagegroup-obligato obligato-ptest ptest-runner systemd-analyze \
+    ${CORE_IMAGE_EXTRA_INSTALL} \
+"
 # testimage logs in as root; this image is never shipped.
-# nooelint: oelint.var.badimagefeature.allow-empty-password,oelint.var.badimagefeature.empty-root-password
-IMAGE_FEATURES += "allow-empty-password empty-root-password ssh-server-dropbear"
+# nooelint: oelint.var.badimagefeature.allow-empty-password,oelint.var.badimagefeature.empty-root-password,oelint.var.badimagefeature.allow-root-login
+IMAGE_FEATURES += "allow-empty-password allow-root-login empty-root-password ssh-server-dropbear"
 
 COMPATIBLE_MACHINE = "qemuarm64|qemux86-64"
 
-TEST_SUITES = "ping ssh obligato"
+TEST_SUITES = "ping ssh obligato ptest"

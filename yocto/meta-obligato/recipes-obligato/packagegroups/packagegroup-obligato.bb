@@ -4,10 +4,13 @@ BUGTRACKER = "https://obligato.example/issues"
 SECTION = "multimedia"
 LICENSE = "Apache-2.0"
 
-inherit packagegroup
+inherit features_check packagegroup
+
+REQUIRED_DISTRO_FEATURES = "systemd"
 
 RDEPENDS:${PN} = "\
     obligato \
     obligato-cli \
     obligato-policy \
+    obligato-update \
 "
