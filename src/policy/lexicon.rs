@@ -42,7 +42,7 @@ pub(super) struct Phrase {
     pub(super) language: u8,
     /// The roles among the meanings, as a set.
     pub(super) roles: u64,
-    pub(super) meanings: Vec<Meaning>,
+    pub(super) meanings: Box<[Meaning]>,
     /// How many of its parts are words.
     pub(super) fixed: usize,
     /// Whether it has a `*`.
@@ -89,39 +89,38 @@ impl Lexicon {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mut lexicon =
             Self { number, languages: tables.iter().map(|t| t.language.clone()).collect(), ..Self::default() };
-        let mut merged: FxHashMap<(Box<[Part]>, u8), u32> = FxHashMap::default();
         for (table, language) in tables.iter().zip(0_u8..) {
             for (role, phrases) in &table.roles {
-                phrases.iter().for_each(|p| lexicon.add(&mut merged, p, false, language, Meaning::Role(*role)));
+                phrases.iter().for_each(|p| lexicon.add(p, false, language, Meaning::Role(*role)));
             }
             for (word, number) in &table.numbers {
-                lexicon.add(&mut merged, word, false, language, Meaning::Number(*number));
+                lexicon.add(word, false, language, Meaning::Number(*number));
             }
             for (value, phrases) in &table.values {
                 let next = u32::try_from(lexicon.values.len()).unwrap_or(u32::MAX);
                 let value = *lexicon.values.entry(value.as_str().into()).or_insert(next);
-                phrases.iter().for_each(|p| lexicon.add(&mut merged, p, false, language, Meaning::Value(value)));
+                phrases.iter().for_each(|p| lexicon.add(p, false, language, Meaning::Value(value)));
             }
         }
         for (tool, ix) in inventory.iter().zip((0_u16..).map(ToolIx)) {
             for (language, verbs) in model.tool(ix).iter().flat_map(|e| &e.verbs) {
                 let language = lexicon.position(language);
-                verbs.iter().for_each(|v| lexicon.add(&mut merged, v, true, language, Meaning::Verb(ix)));
+                verbs.iter().for_each(|v| lexicon.add(v, true, language, Meaning::Verb(ix)));
             }
             let nouns = nouns(model, ix);
             let undeclared = nouns.is_empty();
             for (language, noun) in nouns {
                 let language = lexicon.position(language);
-                lexicon.add(&mut merged, noun, true, language, Meaning::Noun(ix));
+                lexicon.add(noun, true, language, Meaning::Noun(ix));
             }
             // A tool's own name names it, and so do the words of it that do not say what is done; the
             // first one does where nobody declared how people call it.
             let name = tool.name.as_str();
-            lexicon.add(&mut merged, name, true, NEUTRAL, Meaning::Noun(ix));
+            lexicon.add(name, true, NEUTRAL, Meaning::Noun(ix));
             let words = name.split('_').skip(usize::from(undeclared)).filter(|w| !is_doing(tables, w));
             let words: Vec<&str> = words.collect();
             for named in std::iter::once(ix).chain(readers(model, ix)) {
-                lexicon.add(&mut merged, &words.join(" "), true, NEUTRAL, Meaning::Noun(named));
+                lexicon.add(&words.join(" "), true, NEUTRAL, Meaning::Noun(named));
             }
         }
         lexicon
@@ -186,14 +185,7 @@ impl Lexicon {
         Known { word: self.words.get(text).copied(), stem }
     }
 
-    fn add(
-        &mut self,
-        merged: &mut FxHashMap<(Box<[Part]>, u8), u32>,
-        phrase: &str,
-        inflected: bool,
-        language: u8,
-        meaning: Meaning,
-    ) {
+    fn add(&mut self, phrase: &str, inflected: bool, language: u8, meaning: Meaning) {
         // Tables are checked when they are read; names out of `vehicle.toml` are split here.
         let mut parts: Vec<Part> = Vec::new();
         for piece in phrase.split_whitespace() {
@@ -211,34 +203,33 @@ impl Lexicon {
             }
         }
         let Some(first) = parts.first().copied() else { return };
-        let parts = parts.into_boxed_slice();
-        let at = match merged.get(&(parts.clone(), language)) {
-            Some(at) => *at,
+        // A service keeps this for as long as it runs: nothing here has room that it does not use, nor leaves holes.
+        let list = match first {
+            Part::Word(w) => self.by_word.get_mut(w as usize),
+            Part::Stem(s) => self.by_stem.get_mut(s as usize),
+            Part::Gap => None,
+        };
+        let Some(list) = list else { return };
+        let phrases = &self.phrases;
+        let is_this =
+            |at: &u32| phrases.get(*at as usize).is_some_and(|p| p.language == language && *p.parts == *parts);
+        let at = match list.iter().copied().find(is_this) {
+            Some(at) => at,
             None => {
                 let at = u32::try_from(self.phrases.len()).unwrap_or(u32::MAX);
-                let list = match first {
-                    Part::Word(w) => self.by_word.get_mut(w as usize),
-                    Part::Stem(s) => self.by_stem.get_mut(s as usize),
-                    Part::Gap => None,
-                };
-                list.into_iter().for_each(|l| l.push(at));
+                list.push(at);
                 let gapped = parts.contains(&Part::Gap);
                 let fixed = parts.iter().filter(|p| **p != Part::Gap).count();
-                self.phrases.push(Phrase {
-                    fixed,
-                    parts: parts.clone(),
-                    language,
-                    roles: 0,
-                    meanings: Vec::new(),
-                    gapped,
-                    is_noun: false,
-                });
-                merged.insert((parts, language), at);
+                let (parts, meanings) = (parts.into_boxed_slice(), Box::default());
+                self.phrases.push(Phrase { fixed, parts, language, roles: 0, meanings, gapped, is_noun: false });
                 at
             }
         };
         if let Some(phrase) = self.phrases.get_mut(at as usize).filter(|p| !p.meanings.contains(&meaning)) {
-            phrase.meanings.push(meaning);
+            let mut meanings = std::mem::take(&mut phrase.meanings).into_vec();
+            meanings.reserve_exact(1);
+            meanings.push(meaning);
+            phrase.meanings = meanings.into_boxed_slice();
             match meaning {
                 Meaning::Role(role) => phrase.roles |= role.bit(),
                 Meaning::Noun(_) => phrase.is_noun = true,
