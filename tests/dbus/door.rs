@@ -78,7 +78,7 @@ async fn a_large_call_weighs_as_much_as_many_small_ones() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn descriptions_are_given_out_one_after_the_other_and_nobody_else_waits_for_them() {
-    let rig = rig("[service]\ncalls_per_second = 200\n").await;
+    let rig = rig("[service]\ncalls_per_second = 40\n").await;
     let mut line = line(&rig);
     let introspect = Call::new(ROOT, "org.freedesktop.DBus.Introspectable", "Introspect");
     let asked: Vec<u32> = (0..5).map(|_| line.send(&introspect).unwrap()).collect();
