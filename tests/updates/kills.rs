@@ -30,6 +30,16 @@ impl Killing {
     }
 }
 
+/// This program once more; where an emulator runs it (`cross/test`), by the same one.
+fn this_program() -> Command {
+    let program = std::env::current_exe().unwrap();
+    let Ok(runner) = std::env::var("OBLIGATO_RUNNER") else { return Command::new(program) };
+    let mut words = runner.split_whitespace();
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words).arg(program);
+    command
+}
+
 fn die() {
     let me = rustix::process::getpid();
     rustix::process::kill_process(me, rustix::process::Signal::KILL).unwrap();
@@ -107,7 +117,7 @@ fn kills(times: usize, seed: u64) -> usize {
     for time in 0..times {
         std::fs::write(path.join("next.policy"), update(next)).unwrap();
         let orders = format!("{},{},{}", path.display(), dice.roll(30), dice.roll(101));
-        let child = Command::new(std::env::current_exe().unwrap())
+        let child = this_program()
             .args(["--exact", "kills::child", "--ignored", "--test-threads=1"])
             .env("OBLIGATO_KILL", orders)
             .output()
