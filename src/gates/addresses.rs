@@ -8,7 +8,7 @@
 use serde_json::Value as Json;
 
 use super::{Exhausted, View};
-use crate::model::{Finding, Tier, Words};
+use crate::model::{Finding, Tier, ToolCall, Words};
 use crate::obligations::{is_plain_yes, phones};
 use crate::policy::Reading;
 use crate::state::{Owners, digits, is_mail, is_phone, same};
@@ -182,6 +182,20 @@ fn given(view: &View<'_>, at: usize, argument: &str, value: &str) -> Result<Give
         }
     }
     Ok(text.map_or(Given::No, Given::InText))
+}
+
+/// Whether the driver said an address or a number that a call goes to.
+pub(super) fn is_said(view: &View<'_>, call: &ToolCall) -> Result<bool, Exhausted> {
+    let texts = call.arguments.values().flat_map(|v| v.as_array().map_or(std::slice::from_ref(v), Vec::as_slice));
+    for address in texts.filter_map(Json::as_str).filter(|text| is_reachable(text)) {
+        for said in view.heard()?.iter() {
+            view.spend(said.words().len())?;
+            if says(said, address) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Whether the assistant asked about an address and the driver's next words were a yes: whatever else he said left

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::related::is_spoken_of;
 use super::said::names;
-use super::{Exhausted, View, stored};
+use super::{Exhausted, View, addresses, stored};
 use crate::model::ToolCall;
 use crate::obligations::Said;
 use crate::policy::{Hit, Meaning, PhraseRole, Reading};
@@ -59,15 +59,18 @@ pub(super) fn needs_wish(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> bool
 
 /// Why a write has nothing to do with anything that was said, if it has not.
 pub(super) fn unrelated(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<Option<String>, Exhausted> {
-    let related = is_spoken_of(view, tool)? || is_ordered(view, tool)?;
+    let related = is_spoken_of(view, tool)? || is_ordered(view, call, tool)?;
     Ok((!related).then(|| format!("nothing that was said has to do with {call}; draft what was asked for, or ask")))
 }
 
-/// Whether the driver said what a tool that reaches outside does: `ring Anna` names no phone. What is done inside the
-/// car shares its verbs with too much else.
-fn is_ordered(view: &View<'_>, tool: ToolIx) -> Result<bool, Exhausted> {
-    let outward = view.policy.inventory.at(tool).is_some_and(|t| t.outward);
-    Ok(outward && view.heard()?.iter().any(|said| said.hits().iter().any(|h| h.means(Meaning::Verb(tool)))))
+/// Whether the driver said what a tool that reaches outside does, or where it is to reach: `ring Anna` names no phone,
+/// and a number is said to be dialled. What is done inside the car shares its verbs with too much else.
+fn is_ordered(view: &View<'_>, call: &ToolCall, tool: ToolIx) -> Result<bool, Exhausted> {
+    if !view.policy.inventory.at(tool).is_some_and(|t| t.outward) {
+        return Ok(false);
+    }
+    let ordered = view.heard()?.iter().any(|said| said.hits().iter().any(|h| h.means(Meaning::Verb(tool))));
+    Ok(ordered || addresses::is_said(view, call)?)
 }
 
 /// Whether a sentence names what a tool acts on, and nothing that another write acts on.
