@@ -16,8 +16,8 @@ pub(super) fn unasked(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, E
     if !view.heard()?.iter().take(KEPT).any(|said| marks.iter().any(|role| said.has(*role))) {
         return Ok(None);
     }
-    // A yes to nothing asks for nothing.
-    let asked = view.spoken()?.iter().next().is_some_and(|said| said.words().asks());
+    // `Do it` is a yes, too, and may be to any words of the assistant; one to nothing asks for nothing.
+    let answers = view.spoken()?.iter().next().is_some();
     let mut unasked = None;
     for (back, driver) in view.heard()?.iter().take(KEPT).enumerate() {
         view.spend(driver.words().len())?;
@@ -26,7 +26,7 @@ pub(super) fn unasked(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, E
             return Ok(None);
         }
         for sentence in 0..driver.words().sentences() {
-            let idle = is_idle(driver, sentence, asked) || (!named && asks(driver, sentence));
+            let idle = is_idle(driver, sentence, answers) || (!named && asks(driver, sentence));
             // `Then do it` needs no name; before that only a request for this very thing counts.
             if !idle && (back == 0 || named) {
                 return Ok(None);
@@ -38,12 +38,12 @@ pub(super) fn unasked(view: &View<'_>, tool: ToolIx) -> Result<Option<String>, E
     Ok(unasked)
 }
 
-/// Whether a sentence asks for nothing to be done: it inquires, denies, reminds, or greets. `asked` says whether there
-/// is a question that a yes may be to.
-fn is_idle(driver: &Reading<'_>, sentence: u16, asked: bool) -> bool {
+/// Whether a sentence asks for nothing to be done: it inquires, denies, reminds, or greets. `answers` says whether there
+/// is anything that a yes may be to.
+fn is_idle(driver: &Reading<'_>, sentence: u16, answers: bool) -> bool {
     let has = |role| driver.sentence_has(sentence, role);
     let unasked = has(PhraseRole::Unasked);
-    if unasked || has(PhraseRole::Wish) || (asked && has(PhraseRole::Yes)) {
+    if unasked || has(PhraseRole::Wish) || (answers && has(PhraseRole::Yes)) {
         return unasked;
     }
     let inside = || driver.words().iter().enumerate().filter(|(_, (word, _))| word.sentence == sentence);
@@ -117,6 +117,9 @@ mod tests {
         ] {
             assert!(found(&[said]), "{said}");
         }
+        for other in ["No.", "How late is it?", "Where are we?", "Nein."] {
+            assert!(found(&["Is the stove light on?", other]), "{other}");
+        }
     }
 
     #[test]
@@ -137,7 +140,18 @@ mod tests {
         ] {
             assert!(!found(&[said]), "{said}");
         }
-        assert!(!found(&["Is the stove light on?", "Then do it."]));
+        for order in [
+            "Then do it.",
+            "Do it.",
+            "Well, do it.",
+            "Please do.",
+            "Yes please.",
+            "Turn it on.",
+            "Mach das.",
+            "Dann an.",
+        ] {
+            assert!(!found(&["Is the stove light on?", order]), "{order}");
+        }
         assert!(!found(&["Turn on the stove light.", "Is the stove light on?"]), "it was asked for before");
         assert!(!found(&["What time is it?"]), "nobody spoke of it");
     }
