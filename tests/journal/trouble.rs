@@ -123,6 +123,8 @@ async fn whoever_talks_without_end_overwrites_nothing_of_what_the_car_did() {
     let client = client(&rig).await;
     let object = journal(&client).await;
     cool(&client.open().await).await;
+    // Records are written behind the answers.
+    until("what was done on record", || async { of(folder.path(), Kind::Executed).len() > 2 }).await;
     let executed = of(folder.path(), Kind::Executed).len();
     let flood = client.open().await;
     let long = calls(&vec![("set_fan_speed", json!({"level": "x".repeat(700)})); 28]).to_string();
