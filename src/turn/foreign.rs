@@ -5,11 +5,11 @@ use tokio::runtime::Handle;
 
 use super::answer::{Answer, answer};
 use super::propose::Absent;
-use super::run::{End, GATHERS, Run, message, question};
+use super::run::{End, GATHERS, Run, hard, message, question};
 use super::session::{Models, Pending, Session};
 use super::{Events, Heard};
 use crate::journal::Entry;
-use crate::model::{Draft, Finding, Role, Tier, VerdictReport};
+use crate::model::{Draft, Role, VerdictReport};
 use crate::student::Cancel;
 use crate::verify::{Checked, Verdict, report};
 
@@ -104,12 +104,12 @@ impl Run<'_> {
             return report;
         }
     }
+
     /// What a draft that must change comes to. The assistant is told once; if it stays at it and a yes would settle
     /// all that stands against it, the driver knows, as in a turn of the local student.
     fn sent_back(&mut self, checked: &Checked) -> Verdict {
         let again = std::mem::replace(&mut self.session.sent_back, true);
-        let hard: Vec<Finding> = checked.findings.iter().filter(|f| f.tier == Tier::Hard).cloned().collect();
-        match question(&hard, &checked.owed.amended).filter(|_| again) {
+        match question(&hard(&checked.findings), &checked.owed.amended).filter(|_| again) {
             Some((question, bound)) => Verdict::Ask { question, bound },
             None => Verdict::Revise,
         }

@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
                     };
                 }
                 Verdict::Revise => {
-                    let hard: Vec<Finding> = findings.iter().filter(|f| f.tier == Tier::Hard).cloned().collect();
+                    let hard = hard(&findings);
                     if hard.is_empty() && complete(&mut draft, &owed) {
                         continue; // only sentences were missing, and they are computed
                     }
@@ -342,6 +342,11 @@ pub(super) fn complete(draft: &mut Draft, owed: &Owed) -> bool {
 
 pub(super) fn message(role: Role, text: &str) -> Message {
     Message { role, content: Some(text.to_owned()), tool_calls: Vec::new(), tool_call_id: None }
+}
+
+/// What a draft must change for.
+pub(super) fn hard(findings: &[Finding]) -> Vec<Finding> {
+    findings.iter().filter(|f| f.tier == Tier::Hard).cloned().collect()
 }
 
 /// The question that would settle a draft where nothing else stands against it, with the calls that a

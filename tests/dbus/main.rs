@@ -21,7 +21,6 @@ mod hostile;
 mod interface;
 mod load;
 mod logind;
-#[cfg(feature = "compile")]
 mod offers;
 mod order;
 mod provider;

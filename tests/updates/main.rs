@@ -24,35 +24,21 @@ mod meant;
 mod rejections;
 mod slots;
 
-#[cfg(feature = "compile")]
 mod car;
-#[cfg(feature = "compile")]
 mod command;
-#[cfg(feature = "compile")]
 mod costs;
-#[cfg(feature = "compile")]
 mod drop_folder;
-#[cfg(feature = "compile")]
 mod owner;
-#[cfg(feature = "compile")]
 mod passed;
-#[cfg(feature = "compile")]
 mod provided;
-#[cfg(feature = "compile")]
 #[path = "../dbus/provider.rs"]
 #[allow(dead_code, reason = "the tests of providers use the rest")]
 mod provider;
-#[cfg(feature = "compile")]
 mod recorded;
-#[cfg(feature = "compile")]
 mod recovery;
-#[cfg(feature = "compile")]
 #[path = "../dbus/rig.rs"]
 #[allow(dead_code, reason = "the tests of the interface use the rest")]
 mod rig;
-#[cfg(feature = "compile")]
 mod rights;
-#[cfg(feature = "compile")]
 mod sessions;
-#[cfg(feature = "compile")]
 mod tools;
